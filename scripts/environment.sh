@@ -1,0 +1,82 @@
+# Sourced by scripts/demo and scripts/test, from the repository's root: makes what they need inside the clone.
+# shellcheck shell=bash
+
+readonly OLDEST_PYTHON="3.12"
+
+say() { printf '%s\n' "$*" >&2; }
+
+die() {
+    say "$*"
+    exit 1
+}
+
+# Usable: new enough, and able to make an environment (some systems package venv separately).
+usable_python() {
+    "$@" -c '
+import sys, ensurepip, venv
+sys.exit(sys.version_info < tuple(map(int, sys.argv[1].split("."))))
+' "$OLDEST_PYTHON" >/dev/null 2>&1
+}
+
+# Prints the path of a Python to build with. The version in .python-version first: it is the one the project is developed on.
+find_python() {
+    local name root
+    for name in "python$(cat .python-version)" python3.14 python3.13 python3.12 python3 python; do
+        if command -v "$name" >/dev/null 2>&1 && usable_python "$name"; then
+            "$name" -c 'import sys; print(sys.executable)'
+            return
+        fi
+    done
+    # pyenv's shims refuse the versions that .python-version does not name; the interpreters behind them work.
+    if command -v pyenv >/dev/null 2>&1 && root="$(pyenv root 2>/dev/null)"; then
+        for name in "$root"/versions/3.*/bin/python; do
+            if usable_python "$name"; then
+                printf '%s\n' "$name"
+                return
+            fi
+        done
+    fi
+    die "No usable Python $OLDEST_PYTHON or newer (with its venv module) was found as python3.14, python3.13, python3.12 or python3 on PATH."
+}
+
+# What an environment depends on; when it changes, the environment is brought up to date.
+environment_recipe() {
+    pwd
+    .venv/bin/python --version
+    cat pyproject.toml scripts/constraints.txt
+}
+
+# prepare_python EXTRA: .venv holds the package (editable) with that extra; "dev" contains "demo".
+prepare_python() {
+    local extra="$1" python stamp
+    for stamp in .venv/prepared-dev ".venv/prepared-$extra"; do
+        if [[ -f "$stamp" ]] && environment_recipe 2>/dev/null | cmp -s - "$stamp"; then
+            return
+        fi
+    done
+    # An environment of another folder (a moved clone) has commands that point there: start afresh.
+    if ! usable_python .venv/bin/python || { [[ -f .venv/made-in ]] && [[ "$(cat .venv/made-in)" != "$PWD" ]]; }; then
+        python="$(find_python)"
+        say "Making an environment in .venv with $("$python" --version) …"
+        "$python" -m venv --clear .venv
+    fi
+    pwd >.venv/made-in
+    say "Installing the packages that \"$extra\" needs …"
+    rm -f .venv/prepared-*
+    .venv/bin/python -m pip install -qq --disable-pip-version-check \
+        --constraint scripts/constraints.txt --editable ".[$extra]" ||
+        die "The packages could not be installed; pip's message above says why."
+    environment_recipe >".venv/prepared-$extra"
+}
+
+# The peers written in TypeScript. Returns 1 when this machine has no npm to install them with.
+prepare_node_peers() {
+    local stamp=tests/peers/node_modules/.prepared
+    command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 || return 1
+    if cmp -s tests/peers/package-lock.json "$stamp"; then
+        return
+    fi
+    say "Installing the TypeScript peers …"
+    (cd tests/peers && npm ci --silent </dev/null) || die "The TypeScript peers could not be installed with npm."
+    cp tests/peers/package-lock.json "$stamp"
+}
