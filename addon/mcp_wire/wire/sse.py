@@ -1,4 +1,4 @@
-"""Event streams: bytes in, blocks out (WHATWG HTML 9.2.5 parsing, 9.2.6 interpretation).
+"""Event streams: bytes in, blocks out (WHATWG HTML 9.2.5).
 
 A *block* is a run of lines up to and including the blank line that completes it. A judge needs more of it than a client
 does: comments, ignored lines, fields that break their own grammar, the place in the stream, and the tail that a client
@@ -15,16 +15,26 @@ Three things hold for every way of cutting the stream into chunks:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Final
+
+from mcp_wire.wire.sse_block import MAX_RETRY_MS, Block, Field, count_line_ends, interpret, split_lines
+
+__all__ = [
+    "MAX_EVENT_BYTES",
+    "MAX_EVENT_LINES",
+    "MAX_KEPT_LINE_BYTES",
+    "MAX_RETRY_MS",
+    "Block",
+    "EventStreamReader",
+    "Field",
+    "split_lines",
+]
 
 MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
 """A longer block is reported as `too_large` and not kept.
 
 The pending block of every open stream is held in memory, so this is the memory ceiling of one stream. The largest
-messages seen in the field are embedded images and documents of a few MiB; SDKs and gateways refuse messages of 4 to
-10 MiB by default. 16 MiB leaves room above all of them.
+messages in ordinary use carry an embedded image or document of a few MiB; 16 MiB leaves room for several in one.
 """
 
 MAX_EVENT_LINES: Final = 128 * 1024
@@ -36,12 +46,6 @@ MAX_KEPT_LINE_BYTES: Final = 64 * 1024
 An id has to come back in a `Last-Event-ID` header, and no common HTTP server reads header lines longer than this.
 """
 
-MAX_RETRY_MS: Final = 2**53 - 1
-"""A larger `retry` is clamped: the largest integer that every JSON reader keeps exactly (some 285 000 years)."""
-
-FieldKind = Literal["event", "data", "id", "retry", "comment", "ignored"]
-FieldFault = Literal["invalid_utf8", "misplaced_bom", "nul", "not_digits"]
-
 _CR: Final = 0x0D
 _LF: Final = 0x0A
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -49,123 +53,6 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _BLOCK_END: Final = re.compile(rb"\n[\r\n]|\r(?>\n?)[\r\n]")
 _BLANK_LINES: Final = re.compile(rb"[\r\n]+")
 _LINE_END: Final = re.compile(rb"[\r\n]")
-_LINE_ENDS: Final = re.compile(rb"\r\n|\r|\n")
-_KINDS: Final[dict[str, FieldKind]] = {"event": "event", "data": "data", "id": "id", "retry": "retry"}
-
-
-class Field(NamedTuple):
-    """One line of a block. `name` and `value` are decoded with U+FFFD for bytes that are not UTF-8.
-
-    `ignored` is a line whose name is none of event, data, id, retry (names are case-sensitive); a comment has the empty
-    name and its text as value. One space after the colon is no part of the value.
-
-    Faults: `invalid_utf8`; `misplaced_bom` (the line begins with U+FEFF, which is then part of the name); `nul` (an id
-    with U+0000, which clients ignore); `not_digits` (a retry that is not one or more of 0-9, which clients ignore).
-    """
-
-    kind: FieldKind
-    name: str
-    value: str
-    faults: tuple[FieldFault, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """One block of an event stream.
-
-    index            number among the reported blocks of this stream, from 0
-    event_index      the last number of `/exchanges/0/response/chunks/2` in finding paths: the number of the block when
-                     the stream, with its line ends normalised to LF, is split at every LF LF and empty parts count
-    start, end       offsets in the decoded stream, from the first byte of the first line to behind the first byte that
-                     ends the blank line. Between blocks there is nothing but CR, LF and the leading byte order mark
-    first_chunk, last_chunk   numbers of the chunks that brought the first and the last byte of that span
-    raw              the bytes of that span; empty when the block is too large
-    fields           its lines in order, comments included; the last one of a tail may be cut. Of a block that is too
-                     large: only the last lines of each kind that still count, a `data` line without its value
-    data             values of the data lines, joined with LF; None without a data line, or when the block is too large
-    event_type       what a client dispatches: the last `event` value, `message` when that is empty or missing
-    id               the cursor that this block commits; None without an id field, when all ids hold NUL, and for a tail
-    last_event_id    the cursor in force behind this block; "" when there is none
-    retry_ms         the last valid `retry` of the block, clamped to MAX_RETRY_MS; None without one
-    dispatched       a client gets an event: the block is complete and has a data line (D11: an empty one suffices)
-    complete         False only for the tail that `EventStreamReader.end` returns
-    too_large        more than MAX_EVENT_BYTES, or more than MAX_EVENT_LINES lines
-    invalid_utf8     some bytes are not UTF-8 (not looked at when the block is too large)
-    leading_bom      this is the first block, and a byte order mark opened the stream (legal, and no part of the block)
-    """
-
-    index: int
-    event_index: int
-    start: int
-    end: int
-    first_chunk: int
-    last_chunk: int
-    raw: bytes
-    fields: tuple[Field, ...]
-    data: str | None
-    event_type: str
-    id: str | None
-    last_event_id: str
-    retry_ms: int | None
-    dispatched: bool
-    complete: bool
-    too_large: bool
-    invalid_utf8: bool
-    leading_bom: bool
-
-    @property
-    def comments(self) -> tuple[str, ...]:
-        """The texts of the comment lines, one leading space removed."""
-        return tuple(field.value for field in self.fields if field.kind == "comment")
-
-    @property
-    def ignored_lines(self) -> tuple[Field, ...]:
-        """Lines that a client drops without a word: unknown names, wrong case, payload without `data:`."""
-        return tuple(field for field in self.fields if field.kind == "ignored")
-
-    @property
-    def has_id(self) -> bool:
-        """An id field is there, valid or not, committed or not."""
-        return any(field.kind == "id" for field in self.fields)
-
-    @property
-    def id_has_nul(self) -> bool:
-        """Some id field holds U+0000; that field was ignored (WHATWG HTML 9.2.6)."""
-        return any("nul" in field.faults for field in self.fields)
-
-    @property
-    def retry_invalid(self) -> str | None:
-        """The value of the last retry field if that is not one or more ASCII digits, else None."""
-        for field in reversed(self.fields):
-            if field.kind == "retry":
-                return field.value if "not_digits" in field.faults else None
-        return None
-
-    @property
-    def misplaced_bom(self) -> bool:
-        """Some line begins with a U+FEFF that is not the one allowed at the start of the stream."""
-        return any("misplaced_bom" in field.faults for field in self.fields)
-
-    @property
-    def cut_in_line(self) -> bool:
-        """Only for a tail: the stream ended inside its last line. False when the bytes are not kept."""
-        return not self.complete and self.raw[-1:] not in (b"", b"\r", b"\n")
-
-    @property
-    def line_ends(self) -> frozenset[str]:
-        """Which of CRLF, LF and CR end its lines. The blank line is left out: its end is not whole in the block."""
-        lines = self.raw[:-1] if self.complete else self.raw
-        return frozenset(end.decode() for end in _LINE_ENDS.findall(lines))
-
-
-def split_lines(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The lines of a block's `raw`, each with its end (CRLF, LF, CR, or nothing for a line that was cut)."""
-    position = 0
-    for end in _LINE_ENDS.finditer(raw):
-        yield raw[position : end.start()], end.group()
-        position = end.end()
-    if position < len(raw):
-        yield raw[position:], b""
 
 
 class EventStreamReader:
@@ -209,7 +96,7 @@ class EventStreamReader:
         self._last_chunk = 0
         self._blocks = 0
         self._event_index = 0
-        self._line_end_unpaired = False  # an LF that the next LF would make an LF LF (see Block.event_index)
+        self._line_end_unpaired = False  # outside blocks: an LF that the next LF makes an LF LF (see Block.event_index)
         self._after_cr = False  # an LF that comes next belongs to the CR before it
 
         self._block_open = False
@@ -237,13 +124,14 @@ class EventStreamReader:
 
         A chunk may be fed in several pieces, all with its number.
         """
+        blocks: list[Block] = []
         if not data:
-            return []
-        self._last_chunk = chunk
+            return blocks
         base = self._offset
         self._offset += len(data)
-        early = 0  # bytes at the front that an earlier chunk brought
+        self._last_chunk = chunk
         position = 0
+        early = 0  # bytes at the front that an earlier chunk brought
         if self._head is not None:
             if not self._head:
                 self._head_chunk = chunk
@@ -252,13 +140,12 @@ class EventStreamReader:
             base = 0
             if len(data) < len(_BYTE_ORDER_MARK) and _BYTE_ORDER_MARK.startswith(data):
                 self._head = data
-                return []
+                return blocks
             self._head = None
             if data.startswith(_BYTE_ORDER_MARK):
                 self.had_bom = self._leading_bom = True
                 position = early = len(_BYTE_ORDER_MARK)
 
-        blocks: list[Block] = []
         size = len(data)
         has_cr = b"\r" in data
         while position < size:
@@ -267,6 +154,10 @@ class EventStreamReader:
                 if self._after_cr and data[scan] == _LF:
                     scan += 1
             else:
+                if self._after_cr and data[position] == _LF:
+                    self._after_cr = False
+                    position += 1
+                    continue
                 if data[position] in b"\r\n":
                     position = self._skip_blank_lines(data, position)
                     continue
@@ -284,16 +175,15 @@ class EventStreamReader:
                 end = match.end() if match else 0
             else:
                 end = data.find(b"\n\n", scan) + 2
-                if end == 1:
+                if end == 1:  # not found
                     end = 0
-
             if not end:
-                self._hold(data[position:] if position else data)
                 last = data[-1]
                 self._line_is_empty = last in (_LF, _CR)
                 self._after_cr = last == _CR
+                self._hold(data[position:])
                 break
-            blocks.append(self._complete_block(data[position:end], base + end, chunk))
+            blocks.append(self._deliver(data[position:end], base + end, chunk, complete=True))
             self._after_cr = data[end - 1] == _CR
             position = end
         return blocks
@@ -310,17 +200,14 @@ class EventStreamReader:
             self._head = None
         if not self._block_open:
             return None
-        self._block_open = False
-        return self._block(self._take(b""), self._offset, self._last_chunk, complete=False)
+        return self._deliver(b"", self._offset, self._last_chunk, complete=False)
 
     def _skip_blank_lines(self, data: bytes, position: int) -> int:
+        """Count the blank lines at `position`, outside of any block; the offset behind them."""
         run = _BLANK_LINES.match(data, position)
         assert run is not None
         blank = run.group()
-        ends = len(blank) - blank.count(b"\r\n")
-        if self._after_cr and blank[0] == _LF:
-            ends -= 1
-        pairs, unpaired = divmod(self._line_end_unpaired + ends, 2)
+        pairs, unpaired = divmod(self._line_end_unpaired + count_line_ends(blank), 2)
         self._event_index += pairs
         self._line_end_unpaired = bool(unpaired)
         self._after_cr = blank[-1] == _CR
@@ -335,144 +222,58 @@ class EventStreamReader:
             self._pending = bytearray()
         self._oversize.feed(data)
 
-    def _take(self, data: bytes) -> bytes | _OversizeBlock:
-        """The whole pending block, `data` being its last bytes; or what is left of it when it is too large."""
-        if self._oversize is not None or len(self._pending) + len(data) > MAX_EVENT_BYTES:
-            self._hold(data)
-        oversize, self._oversize = self._oversize, None
-        if oversize is not None:
-            return oversize
+    def _deliver(self, data: bytes, end: int, chunk: int, *, complete: bool) -> Block:
+        """The open block, `data` being its last bytes."""
         raw = data
-        if self._pending:
-            self._pending += data
+        if self._pending or self._oversize is not None or len(data) > MAX_EVENT_LINES:
+            self._hold(data)
             raw = bytes(self._pending)
             self._pending = bytearray()
-        if len(raw) > MAX_EVENT_LINES and _count_line_ends(raw) > MAX_EVENT_LINES:
-            return _OversizeBlock(raw)
-        return raw
+            if len(raw) > MAX_EVENT_LINES and count_line_ends(raw) > MAX_EVENT_LINES:
+                self._oversize = _OversizeBlock(raw)
+        too_large = self._oversize is not None
+        if self._oversize is None:
+            fields, content, event_type, event_id, retry_ms, invalid_utf8 = interpret(raw, cut=not complete)
+            has_data = content is not None
+        else:
+            raw = b""
+            fields, content, event_type, event_id, retry_ms, invalid_utf8 = interpret(self._oversize.kept_lines())
+            has_data = content is not None
+            content = None
+            self._oversize = None
 
-    def _complete_block(self, data: bytes, end: int, chunk: int) -> Block:
+        if not complete:
+            event_id = None
+        elif event_id is not None:
+            self.last_event_id = event_id
+        if retry_ms is not None:
+            self.retry_ms = retry_ms
+        # By position, in the order of the class: keywords would cost as much again as the rest of this function.
+        block = Block(
+            self._blocks,
+            self._event_index,
+            self._start,
+            end,
+            self._first_chunk,
+            chunk,
+            raw,
+            fields,
+            content,
+            event_type,
+            event_id,
+            self.last_event_id,
+            retry_ms,
+            has_data and complete,
+            complete,
+            too_large,
+            invalid_utf8,
+            self._leading_bom,
+        )
         self._block_open = False
-        block = self._block(self._take(data), end, chunk, complete=True)
+        self._leading_bom = False
+        self._blocks += 1
         self._event_index += 1
         return block
-
-    def _block(self, content: bytes | _OversizeBlock, end: int, chunk: int, *, complete: bool) -> Block:
-        too_large = not isinstance(content, bytes)
-        raw = b"" if isinstance(content, _OversizeBlock) else content
-        lines = content.kept_lines() if isinstance(content, _OversizeBlock) else raw
-        reading = _read(lines, lines_are_whole=complete or too_large)
-        committed = reading.id if complete else None
-        if committed is not None:
-            self.last_event_id = committed
-        if reading.retry_ms is not None:
-            self.retry_ms = reading.retry_ms
-        block = Block(
-            index=self._blocks,
-            event_index=self._event_index,
-            start=self._start,
-            end=end,
-            first_chunk=self._first_chunk,
-            last_chunk=chunk,
-            raw=raw,
-            fields=tuple(reading.fields),
-            data=None if too_large else reading.data,
-            event_type=reading.event_type,
-            id=committed,
-            last_event_id=self.last_event_id,
-            retry_ms=reading.retry_ms,
-            dispatched=complete and reading.data is not None,
-            complete=complete,
-            too_large=too_large,
-            invalid_utf8=reading.invalid_utf8,
-            leading_bom=self._leading_bom,
-        )
-        self._blocks += 1
-        self._leading_bom = False
-        return block
-
-
-class _Reading(NamedTuple):
-    fields: list[Field]
-    data: str | None
-    event_type: str
-    id: str | None
-    retry_ms: int | None
-    invalid_utf8: bool
-
-
-def _read(raw: bytes, *, lines_are_whole: bool) -> _Reading:
-    """Interpret the lines of one block (9.2.6)."""
-    invalid: frozenset[int] | set[int] = frozenset()
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError:
-        # CR and LF end every unfinished sequence, so a block decodes alone as it does within its stream.
-        text = raw.decode(errors="replace")
-        invalid = {number for number, (line, _) in enumerate(split_lines(raw)) if not _is_utf8(line)}
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    lines = text.split("\n")
-    unfinished = len(lines) - 1  # the number of the last line, which no line end follows
-
-    fields: list[Field] = []
-    values: list[str] = []
-    event_type = ""
-    committed: str | None = None
-    retry_ms: int | None = None
-    for number, line in enumerate(lines):
-        if not line:
-            continue
-        name, _, value = line.partition(":")
-        if value[:1] == " ":
-            value = value[1:]
-        if name == "data":
-            kind: FieldKind = "data"
-            faults: tuple[FieldFault, ...] = ()
-            values.append(value)
-        else:
-            kind = _KINDS.get(name, "ignored") if name else "comment"
-            faults = _faults(kind, name, value)
-            if kind == "event":
-                event_type = value
-            elif kind == "id" and not faults:
-                committed = value
-            elif kind == "retry" and not faults and (lines_are_whole or number != unfinished):
-                retry_ms = _milliseconds(value)
-        if number in invalid:
-            faults = ("invalid_utf8", *faults)
-        fields.append(Field(kind, name, value, faults))
-    return _Reading(
-        fields, "\n".join(values) if values else None, event_type or "message", committed, retry_ms, bool(invalid)
-    )
-
-
-def _faults(kind: FieldKind, name: str, value: str) -> tuple[FieldFault, ...]:
-    if kind == "id" and "\0" in value:
-        return ("nul",)
-    if kind == "retry" and not (value.isascii() and value.isdigit()):
-        return ("not_digits",)
-    if name[:1] == "\ufeff":
-        return ("misplaced_bom",)
-    return ()
-
-
-def _milliseconds(digits: str) -> int:
-    # int() refuses thousands of digits, so the length is looked at first.
-    significant = digits.lstrip("0")
-    return min(int(significant or "0"), MAX_RETRY_MS) if len(significant) <= 16 else MAX_RETRY_MS
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _count_line_ends(raw: bytes) -> int:
-    return raw.count(b"\n") + raw.count(b"\r") - raw.count(b"\r\n")
 
 
 class _OversizeBlock:
@@ -495,6 +296,7 @@ class _OversizeBlock:
         self._extend(data[position:])
 
     def kept_lines(self) -> bytes:
+        """A small block that says what this one says, apart from its data."""
         return b"\n".join(self._kept.values())
 
     def _extend(self, part: bytes | bytearray) -> None:
@@ -520,6 +322,6 @@ class _OversizeBlock:
             self._keep("retry" if value.removeprefix(b" ").isdigit() else "invalid retry", line)
 
     def _keep(self, slot: str, line: bytes) -> None:
-        # Put last again: which of two retry lines came last decides what is invalid.
+        # Put last again: of a valid and an invalid retry line, the later one decides whether there is a fault.
         self._kept.pop(slot, None)
         self._kept[slot] = line
