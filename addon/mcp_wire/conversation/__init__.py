@@ -1,0 +1,1 @@
+"""The state that links exchanges: sessions, logical streams, calls in flight."""

@@ -1,0 +1,250 @@
+"""One conversation: the state that links its exchanges. Facts go in, and come out linked.
+
+A conversation is what one transcript holds: the exchanges of one client with one endpoint under one profile. State is
+bounded everywhere; where a bound made it forget, the table concerned says so (`forgotten`), and rules that would need
+the lost part cannot tell.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final
+
+from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.deliveries import Deliveries
+from mcp_wire.conversation.facts import (
+    Call,
+    CaptureEnd,
+    Ending,
+    Event,
+    Exchange,
+    Fact,
+    LogicalStream,
+    Message,
+    Request,
+    ResponseContent,
+    ResponseHead,
+    Session,
+)
+from mcp_wire.protocol.profiles import Profile
+from mcp_wire.wire.jsonrpc import id_key
+from mcp_wire.wire.observation import Milliseconds
+
+MAX_SESSIONS_REMEMBERED: Final = 1_024
+MAX_EVENT_IDS_REMEMBERED: Final = 65_536
+MAX_STREAM_PARTS: Final = 16
+MAX_RECENT_EXCHANGES: Final = 256
+
+MODERN_ERROR_CODES: Final = (-32020, -32021, -32022)
+
+
+@dataclass(slots=True)
+class IssuedEventId:
+    """Where an event id was first seen, and on which logical stream."""
+
+    stream: LogicalStream
+    event: Event
+
+
+@dataclass(slots=True)
+class Conversation:
+    """The linked state of one conversation.
+
+    `profile` None: no evidence of a revision; only version-neutral rules speak. `payloads_whole`: no person has cut
+    members out of params, results or `_meta` (live traffic, and transcripts marked `"payloads": "shape"`).
+    `complete_from_start`: the capture saw the conversation's first exchange.
+    """
+
+    profile: Profile | None
+    payloads_whole: bool
+    complete_from_start: bool
+    now_ms: Milliseconds | None = None
+    """The time of the latest observation."""
+    exchanges: int = 0
+    recent: deque[Exchange] = field(default_factory=lambda: deque(maxlen=MAX_RECENT_EXCHANGES))
+    open_streams: dict[str, Exchange] = field(default_factory=dict)
+    """Event streams whose end has not been seen, by exchange id."""
+    sessions: BoundedTable[str, Session] = field(default_factory=lambda: BoundedTable(MAX_SESSIONS_REMEMBERED))
+    sessionless: Session = field(default_factory=Session)
+    """What carries no session id and belongs to no session that is known to be without one."""
+    event_ids: BoundedTable[str, IssuedEventId] = field(default_factory=lambda: BoundedTable(MAX_EVENT_IDS_REMEMBERED))
+    delivered: Deliveries = field(default_factory=Deliveries)
+    server_is_modern: bool = False
+    """The server has shown that it speaks 2026-07-28: a resultType, a -3202x error, a server/discover result."""
+    legacy_transport: bool = False
+    """An `endpoint` event was seen: the 2024-11-05 HTTP+SSE transport, which is recognised and left alone."""
+
+    @property
+    def revision(self) -> str | None:
+        return self.profile.revision if self.profile is not None else None
+
+    def take(self, fact: Fact) -> None:
+        """Link one fact into the state. Called before the rules read it."""
+        if fact.t_ms is not None and (self.now_ms is None or fact.t_ms > self.now_ms):
+            self.now_ms = fact.t_ms
+        match fact:
+            case Request():
+                self._request(fact)
+            case ResponseHead():
+                self._head(fact)
+            case Event():
+                self._event(fact)
+            case Message():
+                self._message(fact)
+            case Ending():
+                self._ending(fact)
+            case ResponseContent() | CaptureEnd():
+                pass
+
+    def _request(self, request: Request) -> None:
+        exchange = request.exchange
+        self.exchanges += 1
+        self.recent.append(exchange)
+        exchange.session = session = self._session_of(request)
+        session.exchanges += 1
+        session.first_exchange = session.first_exchange or exchange
+        session.latest_exchange = exchange
+        if request.is_initialize:
+            session.initializes += 1
+            session.initialize = session.initialize or exchange
+        if request.method.upper() == "GET":
+            resumed = self.event_ids.get(request.last_event_id)
+            if resumed is not None:
+                exchange.stream = resumed.stream
+
+    def _session_of(self, request: Request) -> Session:
+        if request.is_initialize:
+            # A new session, whatever id the request carries: its own id comes with the answer.
+            if self.sessionless.initialize is None and self.sessionless.exchanges == 0:
+                return self.sessionless
+            if self.sessions or self.sessionless.id is not None:
+                return Session()
+            return self.sessionless
+        session_id = request.session_id
+        if session_id is not None:
+            session = self.sessions.get(session_id)
+            if session is None:
+                session = Session(session_id)
+                self.sessions.put(session_id, session)
+            return session
+        # A transcript is one conversation: what carries no id belongs to its only session, if it has just one.
+        if len(self.sessions) == 1 and not self.sessions.forgotten:
+            return next(self.sessions.values())
+        return self.sessionless
+
+    def _head(self, head: ResponseHead) -> None:
+        exchange = head.exchange
+        request = exchange.request
+        session = exchange.session
+        if head.session_id and request.is_initialize and head.is_success and session.id is None:
+            session.id = head.session_id
+            self.sessions.put(head.session_id, session)
+            if session is self.sessionless:
+                self.sessionless = Session()
+        if head.status == 404 and request.session_id is not None and session.refused is None:
+            session.refused = exchange
+        if request.method.upper() == "DELETE" and head.is_success and request.session_id is not None:
+            session.deleted = session.deleted or exchange
+        if exchange.is_event_stream:
+            self.open_streams[exchange.id] = exchange
+            if exchange.stream is None:
+                exchange.stream = LogicalStream(exchange)
+            parts = exchange.stream.exchanges
+            parts.append(exchange)
+            if len(parts) > MAX_STREAM_PARTS:
+                del parts[1]
+
+    def _event(self, event: Event) -> None:
+        block, stream = event.block, event.exchange.stream
+        if stream is None or not block.complete:
+            return
+        if block.id is not None:
+            stream.cursor = block.id or None
+            if block.id and block.id not in self.event_ids:
+                self.event_ids.put(block.id, IssuedEventId(stream, event))
+        if block.retry_ms is not None:
+            stream.retry_ms = block.retry_ms
+        if block.event_type == "endpoint" and self.exchanges == 1:
+            self.legacy_transport = True
+
+    def _message(self, message: Message) -> None:
+        exchange, session = message.exchange, message.exchange.session
+        if message.sender == "server":
+            exchange.messages += 1
+            self.delivered.take(message)
+        if message.is_request:
+            message.call = self._open_call(session, message)
+        elif message.is_response:
+            message.call = self._answered_call(session, message)
+            if message.call is not None and len(message.call.responses) < 2:
+                message.call.responses.append(message)
+            self._learn_from_response(session, message)
+        elif message.method == "notifications/initialized" and message.sender == "client":
+            session.initialized = session.initialized or message
+        elif message.method == "notifications/cancelled":
+            call = self.cancelled_call(message)
+            if call is not None and call.cancelled is None:
+                call.cancelled = message
+
+    def _open_call(self, session: Session, message: Message) -> Call | None:
+        key = message.envelope.id_key
+        if key is None:
+            return None
+        table = session.calls[message.sender]
+        earlier = table.get(key)
+        call = Call(message, earlier.request if earlier is not None else None)
+        table.put(key, call)
+        if message.sender == "client":
+            message.exchange.calls.append(call)
+        return call
+
+    def _answered_call(self, session: Session, message: Message) -> Call | None:
+        """The call that a response answers. Several clients may use the same ids: the own exchange goes first."""
+        key = message.envelope.id_key
+        if key is None:
+            return None
+        exchange = message.exchange
+        if message.sender == "client":
+            return session.calls["server"].get(key)
+        own = list(exchange.calls)
+        if exchange.stream is not None:
+            own += exchange.stream.origin.calls
+        for call in own:
+            if call.request.envelope.id_key == key:
+                return call
+        return session.calls["client"].get(key)
+
+    def cancelled_call(self, message: Message) -> Call | None:
+        """The call that a `notifications/cancelled` names, None if its sender is not known to have made it."""
+        if "requestId" not in message.params:
+            return None
+        key = id_key(message.params["requestId"])
+        session = message.exchange.session
+        call = session.calls[message.sender].get(key)
+        if call is None and message.sender == "server":
+            # 2026-07-28: the server cancels a subscription, which is the client's request.
+            call = session.calls["client"].get(key)
+        return call
+
+    def _learn_from_response(self, session: Session, message: Message) -> None:
+        if message.sender != "server":
+            return
+        result, call = message.result, message.call
+        if message.error_code in MODERN_ERROR_CODES or (result is not None and "resultType" in result):
+            self.server_is_modern = True
+        if call is None:
+            return
+        if call.method == "server/discover" and result is not None:
+            self.server_is_modern = True
+        if call.method == "initialize" and call.sender == "client" and session.initialize_answered is None:
+            session.initialize_answered = message
+            capabilities = call.request.params.get("capabilities")
+            session.client_capabilities = capabilities if isinstance(capabilities, dict) else None
+            if result is not None:
+                version, capabilities = result.get("protocolVersion"), result.get("capabilities")
+                session.negotiated_version = version if isinstance(version, str) else None
+                session.server_capabilities = capabilities if isinstance(capabilities, dict) else None
+
+    def _ending(self, ending: Ending) -> None:
+        self.open_streams.pop(ending.exchange.id, None)

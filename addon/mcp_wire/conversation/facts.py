@@ -1,0 +1,392 @@
+"""What rules read: facts, each of which knows its evidence (exchange, place, time) and what it is linked to.
+
+A fact never changes once rules have seen it; the objects it is linked to (`Exchange`, `Session`, `LogicalStream`,
+`Call`) go on collecting what follows. Paths are JSON pointers into the transcript of the conversation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.wire.body import Body
+from mcp_wire.wire.headers import Headers
+from mcp_wire.wire.jsonrpc import Envelope
+from mcp_wire.wire.media_types import essence
+from mcp_wire.wire.observation import Ended, Milliseconds
+from mcp_wire.wire.sse import Block
+from mcp_wire.wire.strict_json import JsonReading, JsonValue
+
+Sender = Literal["client", "server"]
+
+EVENT_STREAM: Final = "text/event-stream"
+JSON_MEDIA_TYPE: Final = "application/json"
+META_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+
+MAX_CALLS_REMEMBERED: Final = 4_096
+"""Calls kept with their messages, per requestor and session; answered ones are forgotten first."""
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """One HTTP request and its response, and everything that the conversation has linked to it so far."""
+
+    index: int
+    id: str
+    concurrent_group: str | None
+    idempotent: bool
+    request: Request = field(init=False)
+    session: Session = field(init=False)
+    head: ResponseHead | None = None
+    content: ResponseContent | None = None
+    events: int = 0
+    """Complete blocks seen on the event stream so far."""
+    chunks: int = 0
+    messages: int = 0
+    """JSON-RPC messages that the response has carried so far."""
+    stream: LogicalStream | None = None
+    ending: Ending | None = None
+    calls: list[Call] = field(default_factory=list)
+    """The JSON-RPC requests that this exchange's POST carried."""
+
+    @property
+    def path(self) -> str:
+        return f"/exchanges/{self.index}"
+
+    @property
+    def is_event_stream(self) -> bool:
+        return self.head is not None and self.head.media_type == EVENT_STREAM
+
+    @property
+    def is_open(self) -> bool:
+        """No end was seen: the exchange is still running, or the capture stopped before it did."""
+        return self.ending is None or self.ending.ended is Ended.OPEN
+
+    @property
+    def unanswered_calls(self) -> list[Call]:
+        """The client requests of this exchange that no response was seen for, on whatever stream."""
+        return [call for call in self.calls if not call.responses]
+
+
+@dataclass(slots=True)
+class Request:
+    """The request of an exchange, complete (or complete but for a body that was not captured)."""
+
+    exchange: Exchange
+    t_ms: Milliseconds | None
+    method: str
+    target: str
+    headers: Headers
+    body: Body
+    http_version: str | None
+    messages: tuple[Message, ...] = ()
+
+    @property
+    def headers_path(self) -> str:
+        return f"{self.exchange.path}/request/headers"
+
+    @property
+    def body_path(self) -> str:
+        return f"{self.exchange.path}/request/body"
+
+    @property
+    def method_path(self) -> str:
+        return f"{self.exchange.path}/request/method"
+
+    @property
+    def version_header(self) -> str | None:
+        return self.headers.get("mcp-protocol-version")
+
+    @property
+    def session_id(self) -> str | None:
+        return self.headers.get("mcp-session-id")
+
+    @property
+    def last_event_id(self) -> str | None:
+        return self.headers.get("last-event-id")
+
+    @property
+    def is_initialize(self) -> bool:
+        return any(message.is_request and message.method == "initialize" for message in self.messages)
+
+    @property
+    def carries_request(self) -> bool:
+        """At least one JSON-RPC request is in the body: the response owes JSON or an event stream."""
+        return any(message.is_request for message in self.messages)
+
+    @property
+    def carries_only_notifications_or_responses(self) -> bool:
+        """The body was read, and 202 without content is what the response owes."""
+        return bool(self.messages) and all(message.is_notification or message.is_response for message in self.messages)
+
+
+@dataclass(slots=True)
+class ResponseHead:
+    """Status and header fields of a response."""
+
+    exchange: Exchange
+    t_ms: Milliseconds | None
+    status: int
+    headers: Headers
+    boundaries_observed: bool
+
+    @property
+    def media_type(self) -> str | None:
+        return essence(self.headers.get("content-type"))
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def headers_path(self) -> str:
+        return f"{self.exchange.path}/response/headers"
+
+    @property
+    def status_path(self) -> str:
+        return f"{self.exchange.path}/response/status"
+
+    @property
+    def session_id(self) -> str | None:
+        return self.headers.get("mcp-session-id")
+
+
+@dataclass(slots=True)
+class ResponseContent:
+    """The whole body of a response that is no event stream (or the statement that it was not captured)."""
+
+    exchange: Exchange
+    t_ms: Milliseconds | None
+    body: Body
+    messages: tuple[Message, ...] = ()
+
+    @property
+    def path(self) -> str:
+        return f"{self.exchange.path}/response/body"
+
+
+@dataclass(slots=True)
+class Event:
+    """One block of an event stream: a dispatched event, a block without data, or the discarded tail."""
+
+    exchange: Exchange
+    t_ms: Milliseconds | None
+    block: Block
+    reading: JsonReading | None
+    """What strict JSON reading made of the data; None where there is no data to read (absent, empty, too large)."""
+    messages: tuple[Message, ...] = ()
+
+    @property
+    def path(self) -> str:
+        return f"{self.exchange.path}/response/chunks/{self.block.event_index}"
+
+
+@dataclass(slots=True)
+class Message:
+    """One JSON-RPC message (or one member of a batch), in whichever direction."""
+
+    exchange: Exchange
+    t_ms: Milliseconds | None
+    sender: Sender
+    envelope: Envelope
+    path: str
+    event: Event | None = None
+    in_batch: bool = False
+    call: Call | None = None
+    """For a request: the call that it opened. For a response: the call that it answers, None if nothing matches."""
+
+    @property
+    def kind(self) -> str:
+        return self.envelope.kind
+
+    @property
+    def is_request(self) -> bool:
+        return self.envelope.kind == "request"
+
+    @property
+    def is_notification(self) -> bool:
+        return self.envelope.kind == "notification"
+
+    @property
+    def is_response(self) -> bool:
+        return self.envelope.kind in ("response", "error_response")
+
+    @property
+    def is_error(self) -> bool:
+        return self.envelope.kind == "error_response"
+
+    @property
+    def method(self) -> str | None:
+        return self.envelope.method
+
+    @property
+    def params(self) -> dict[str, JsonValue]:
+        """The params object; an empty one where params are absent or no object."""
+        return self.envelope.params if isinstance(self.envelope.params, dict) else {}
+
+    @property
+    def meta(self) -> dict[str, JsonValue]:
+        """`params._meta` of a request or notification; empty where it is absent or no object."""
+        value = self.params.get("_meta")
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def result(self) -> dict[str, JsonValue] | None:
+        return self.envelope.result if isinstance(self.envelope.result, dict) else None
+
+    @property
+    def error_code(self) -> int | None:
+        error = self.envelope.error
+        code = error.get("code") if isinstance(error, dict) else None
+        return code if isinstance(code, int) and not isinstance(code, bool) else None
+
+    @property
+    def error_data(self) -> dict[str, JsonValue]:
+        error = self.envelope.error
+        data = error.get("data") if isinstance(error, dict) else None
+        return data if isinstance(data, dict) else {}
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One JSON-RPC request, from its sending on, in either direction."""
+
+    request: Message
+    earlier: Message | None = None
+    """An earlier request of the same requestor in the same session with the same id."""
+    responses: list[Message] = field(default_factory=list)
+    """At most two are kept: the response, and the first that should not have followed it."""
+    cancelled: Message | None = None
+    """The `notifications/cancelled` of its requestor that named it."""
+
+    @property
+    def sender(self) -> Sender:
+        return self.request.sender
+
+    @property
+    def method(self) -> str | None:
+        return self.request.method
+
+    @property
+    def is_answered(self) -> bool:
+        return bool(self.responses)
+
+    @property
+    def is_in_flight(self) -> bool:
+        return not self.responses and self.cancelled is None
+
+
+def _is_over(call: Call) -> bool:
+    return not call.is_in_flight
+
+
+CallTable = BoundedTable[tuple[str, ...], Call]
+"""Calls of one requestor in one session by `Envelope.id_key`: 1 and "1" are different ids."""
+
+
+def _call_tables() -> dict[Sender, CallTable]:
+    return {
+        "client": BoundedTable(MAX_CALLS_REMEMBERED, _is_over),
+        "server": BoundedTable(MAX_CALLS_REMEMBERED, _is_over),
+    }
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """One session of the 2025 revisions, or everything that carries no session id (transports#session-management).
+
+    `initialize` is None where the session was joined midway: then nothing is known of what was negotiated.
+    """
+
+    id: str | None = None
+    initialize: Exchange | None = None
+    initializes: int = 0
+    negotiated_version: str | None = None
+    client_capabilities: dict[str, JsonValue] | None = None
+    server_capabilities: dict[str, JsonValue] | None = None
+    initialize_answered: Message | None = None
+    """The response (result or error) to `initialize`."""
+    initialized: Message | None = None
+    """The first `notifications/initialized`."""
+    deleted: Exchange | None = None
+    """The DELETE that the server accepted (2xx)."""
+    refused: Exchange | None = None
+    """The first exchange with this session id that was answered 404."""
+    exchanges: int = 0
+    first_exchange: Exchange | None = None
+    latest_exchange: Exchange | None = None
+    calls: dict[Sender, CallTable] = field(default_factory=_call_tables)
+
+    @property
+    def from_start(self) -> bool:
+        """The capture saw the session's `initialize`, so that its history is whole."""
+        return self.initialize is not None
+
+    @property
+    def may_be_shared(self) -> bool:
+        """Several clients may stand behind it: it has no id, and not exactly one `initialize` was seen."""
+        return self.id is None and self.initializes != 1
+
+    @property
+    def is_terminated(self) -> bool:
+        return self.deleted is not None or self.refused is not None
+
+
+@dataclass(slots=True, eq=False)
+class LogicalStream:
+    """One stream of events: the exchange that began it and the GETs that resumed it.
+
+    Source: transports#resumability-and-redelivery (2025-03-26 to 2025-11-25).
+    """
+
+    origin: Exchange
+    exchanges: list[Exchange] = field(default_factory=list)
+    """The exchanges that carried it, the origin first; of very many only the latest few."""
+    cursor: str | None = None
+    """The last event id committed by a complete block; an empty id resets it to None (WHATWG 9.2.6)."""
+    retry_ms: int | None = None
+
+    @property
+    def is_standalone(self) -> bool:
+        """It began with a GET that resumed nothing."""
+        return self.origin.request.method.upper() == "GET"
+
+    @property
+    def current(self) -> Exchange:
+        return self.exchanges[-1] if self.exchanges else self.origin
+
+
+@dataclass(slots=True)
+class Ending:
+    """The end of an exchange. `ended` None: nothing is known about how (and, offline, whether) it ended."""
+
+    exchange: Exchange
+    t_ms: Milliseconds | None
+    ended: Ended | None
+    disconnected: bool | None
+    received_octets: int | None
+    reset_code: str | None
+
+    @property
+    def path(self) -> str:
+        return f"{self.exchange.path}/response"
+
+    @property
+    def by_server(self) -> bool:
+        """The server's side ended it, properly or not (the side of the tap that faces the server)."""
+        return self.ended in (Ended.COMPLETE, Ended.SERVER_CLOSED, Ended.SERVER_RESET)
+
+    @property
+    def by_client(self) -> bool:
+        return self.ended in (Ended.CLIENT_CLOSED, Ended.CLIENT_RESET)
+
+
+@dataclass(slots=True)
+class CaptureEnd:
+    """Nothing more will be seen of this conversation. `t_ms` is the time of its last observation."""
+
+    t_ms: Milliseconds | None
+
+
+Fact = Request | ResponseHead | ResponseContent | Event | Message | Ending | CaptureEnd

@@ -1,0 +1,1 @@
+"""How rules are declared, run, folded into findings, and turned into recovery advice."""

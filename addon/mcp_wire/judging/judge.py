@@ -1,0 +1,121 @@
+"""One judge for live traffic and for transcripts: observations in, findings out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from mcp_wire.conversation.conversation import Conversation
+from mcp_wire.conversation.exchange_reader import ExchangeReader
+from mcp_wire.conversation.facts import CaptureEnd, Fact
+from mcp_wire.judging.declaration import Evidence, Rule
+from mcp_wire.judging.finding import Finding
+from mcp_wire.judging.ledger import Ledger
+from mcp_wire.judging.recovery import Advice, RecoveryAdvisor
+from mcp_wire.wire.observation import (
+    ExchangeEnded,
+    Observation,
+    RequestSeen,
+    ResponseBody,
+    ResponseChunk,
+    ResponseSeen,
+)
+
+MAX_OPEN_EXCHANGES: Final = 4_096
+"""Exchanges read at the same time in one conversation; a further one is not judged, and the report says so."""
+
+
+class Judge:
+    """Judges one conversation under one profile.
+
+    `feed` takes observations in the order of their time and returns findings made for the first time. It raises
+    nothing: a rule that throws becomes one `observer_error`, and so does a reader that throws.
+    """
+
+    def __init__(
+        self,
+        rules: Iterable[Rule],
+        conversation: Conversation,
+        show: Callable[[Evidence], str],
+    ) -> None:
+        self.conversation = conversation
+        profile = conversation.profile
+        revision = profile.revision if profile is not None else None
+        in_force = [
+            rule for rule in rules if (revision in rule.revisions if revision is not None else rule.version_neutral)
+        ]
+        self.ledger = Ledger(in_force, revision, show)
+        self.advisor = RecoveryAdvisor(conversation)
+        self._by_fact: defaultdict[type, tuple[Rule, ...]] = defaultdict(tuple)
+        for rule in in_force:
+            self._by_fact[rule.fact] += (rule,)
+        self._readers: dict[str, ExchangeReader] = {}
+        self._index = 0
+
+    def feed(self, observation: Observation) -> list[Finding]:
+        """Judge one observation."""
+        new: list[Finding] = []
+        try:
+            for fact in self._read(observation):
+                new += self._judge(fact, observation.exchange)
+        except Exception as problem:
+            finding = self.ledger.observer_error(
+                f"Reading a {type(observation).__name__} failed with {type(problem).__name__}.",
+                self._path(observation.exchange),
+                observation.exchange,
+            )
+            new += [finding] if finding is not None else []
+        return new
+
+    def finish(self) -> list[Finding]:
+        """Nothing more will come. Returns the findings that only the end of the capture allows."""
+        return self._judge(CaptureEnd(self.conversation.now_ms), None)
+
+    def findings(self) -> list[Finding]:
+        return self.ledger.findings()
+
+    def recovery(self) -> list[Advice]:
+        return self.advisor.advice()
+
+    def _read(self, observation: Observation) -> Iterator[Fact]:
+        if isinstance(observation, RequestSeen):
+            index, self._index = self._index, self._index + 1
+            if len(self._readers) >= MAX_OPEN_EXCHANGES:
+                raise OverflowError
+            reader = self._readers[observation.exchange] = ExchangeReader(index, observation)
+            yield from reader.request(observation)
+            return
+        found = self._readers.get(observation.exchange)
+        if found is None:
+            return
+        match observation:
+            case ResponseSeen():
+                yield from found.response(observation)
+            case ResponseChunk():
+                yield from found.chunk(observation)
+            case ResponseBody():
+                yield from found.body(observation)
+            case ExchangeEnded():
+                yield from found.end(observation)
+                del self._readers[observation.exchange]
+
+    def _judge(self, fact: Fact, exchange: str | None) -> list[Finding]:
+        new: list[Finding] = []
+        self.conversation.take(fact)
+        self.advisor.take(fact)
+        for rule in self._by_fact[type(fact)]:
+            try:
+                for verdict in rule.judge(fact, self.conversation):
+                    finding = self.ledger.record(rule, verdict, exchange)
+                    if finding is not None:
+                        new.append(finding)
+            except Exception as problem:
+                failure = self.ledger.failed(rule, problem, self._path(exchange), exchange)
+                if failure is not None:
+                    new.append(failure)
+        return new
+
+    def _path(self, exchange: str | None) -> str:
+        reader = self._readers.get(exchange) if exchange is not None else None
+        return reader.exchange.path if reader is not None else "/exchanges"

@@ -1,0 +1,57 @@
+"""The pinned protocol revisions, one profile each. See docs/profiles.md for sources and review dates."""
+
+from dataclasses import dataclass
+from typing import Final
+
+SPECIFICATION: Final = "https://modelcontextprotocol.io/specification"
+
+R2025_03_26: Final = "2025-03-26"
+R2025_06_18: Final = "2025-06-18"
+R2025_11_25: Final = "2025-11-25"
+R2026_07_28: Final = "2026-07-28"
+
+ALL_REVISIONS: Final = (R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28)
+SESSION_REVISIONS: Final = (R2025_03_26, R2025_06_18, R2025_11_25)
+"""The revisions with `initialize`, `Mcp-Session-Id`, GET streams and resumption."""
+MODERN_REVISIONS: Final = (R2026_07_28,)
+
+UNDETERMINED: Final = "undetermined"
+"""The `profile` of a transcript whose traffic never named a revision: only version-neutral rules speak."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One pinned revision. `archived` profiles are read from old transcripts and never chosen for live traffic."""
+
+    name: str
+    revision: str
+    normative: bool = True
+    draft: bool = False
+    archived: bool = False
+
+    @property
+    def has_sessions(self) -> bool:
+        """Sessions, GET streams and resumption exist (transports#session-management up to 2025-11-25)."""
+        return self.revision in SESSION_REVISIONS
+
+    @property
+    def is_modern(self) -> bool:
+        """POST only, `_meta` on every request, no sessions (2026-07-28 on)."""
+        return self.revision in MODERN_REVISIONS
+
+
+PROFILES: Final[dict[str, Profile]] = {
+    profile.name: profile
+    for profile in (
+        Profile("stable-2025-03-26", R2025_03_26),
+        Profile("stable-2025-06-18", R2025_06_18),
+        Profile("stable-2025-11-25", R2025_11_25),
+        Profile("stable-2026-07-28", R2026_07_28),
+        Profile("draft-2026-07-28", R2026_07_28, normative=False, draft=True, archived=True),
+    )
+}
+
+
+def profile_of_revision(revision: str) -> Profile | None:
+    """The live profile of a protocol version as named on the wire, None for a version without a profile."""
+    return PROFILES.get(f"stable-{revision}")

@@ -1,0 +1,33 @@
+"""Every rule of the product, one file a finding family. A rule is a small function beside its declaration."""
+
+from typing import Final
+
+from mcp_wire.judging.declaration import Rule
+from mcp_wire.rules import (
+    event_streams,
+    jsonrpc_messages,
+    mirrored_headers,
+    request_construction,
+    responses,
+    resumption,
+    sessions,
+    stream_routing,
+)
+
+BOOKS: Final = (
+    request_construction.BOOK,
+    jsonrpc_messages.BOOK,
+    mirrored_headers.BOOK,
+    responses.BOOK,
+    sessions.BOOK,
+    event_streams.BOOK,
+    stream_routing.BOOK,
+    resumption.BOOK,
+)
+
+ALL_RULES: Final[tuple[Rule, ...]] = tuple(rule for book in BOOKS for rule in book.rules)
+
+
+def rules_of(*, extended: bool = False) -> tuple[Rule, ...]:
+    """The default rule set, or everything."""
+    return ALL_RULES if extended else tuple(rule for rule in ALL_RULES if rule.rule_set == "default")

@@ -1,0 +1,1 @@
+"""From bytes to meaning, without any state that outlives one exchange."""

@@ -1,0 +1,93 @@
+"""What an edge saw, in the order in which it saw it.
+
+Every edge (live proxy, flow file, HAR, transcript document) translates into these five records and hands them to the
+same core. Times are milliseconds on the capture's own clock, relative to its first exchange; `None` means unknown.
+An edge with a clock gives strictly increasing times, so that time alone restores the order of a written transcript.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mcp_wire.wire.body import Body
+from mcp_wire.wire.headers import Headers
+
+Milliseconds = float
+
+
+class Ended(StrEnum):
+    """How a response ended, as far as it can be known (FORMAT: `response.ended`)."""
+
+    COMPLETE = "complete"
+    SERVER_CLOSED = "server_closed"
+    SERVER_RESET = "server_reset"
+    CLIENT_CLOSED = "client_closed"
+    CLIENT_RESET = "client_reset"
+    PROXY_CLOSED = "proxy_closed"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSeen:
+    """A whole request: head and body, or the head and the statement that its body was not captured.
+
+    `concurrent_group` and `idempotent` are assertions of the operator; no edge infers them.
+    """
+
+    exchange: str
+    t_ms: Milliseconds | None
+    method: str
+    path: str
+    headers: Headers
+    body: Body
+    http_version: str | None = None
+    concurrent_group: str | None = None
+    idempotent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseSeen:
+    """A response head. `boundaries_observed` is False where the chunks were not seen as they arrived."""
+
+    exchange: str
+    t_ms: Milliseconds | None
+    status: int
+    headers: Headers
+    boundaries_observed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseChunk:
+    """Bytes of an event stream that arrived together, after content decoding (which may leave none)."""
+
+    exchange: str
+    t_ms: Milliseconds | None
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseBody:
+    """The whole body of a response that is no event stream; or, on an event stream, that the rest was not captured."""
+
+    exchange: str
+    t_ms: Milliseconds | None
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeEnded:
+    """The end of an exchange.
+
+    `ended` is None when nothing is known about it. `disconnected` is the operator's own word for "before its proper
+    end". `received_octets` counts the body before content decoding, where an edge counted it. `reset_code` is the
+    error code of an HTTP/2 RST_STREAM, where it was seen.
+    """
+
+    exchange: str
+    t_ms: Milliseconds | None
+    ended: Ended | None
+    disconnected: bool | None = None
+    received_octets: int | None = None
+    reset_code: str | None = None
+
+
+Observation = RequestSeen | ResponseSeen | ResponseChunk | ResponseBody | ExchangeEnded
