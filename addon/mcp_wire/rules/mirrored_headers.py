@@ -62,8 +62,8 @@ def method_header_mirrors_body(request: Request, _conversation: Conversation) ->
     fix='Send `"io.modelcontextprotocol/protocolVersion": "2026-07-28"` in `params._meta` of every request.',
     exceptions=(
         "Requests only. Where the header names another revision than `_meta`, `conflicting_version_evidence` speaks. "
-        "In a transcript that a person may have cut, an absent `_meta` proves nothing (the archived draft profile keeps "
-        "judging it, as it always did)."
+        "In a transcript that a person may have cut, an absent `_meta` proves nothing (the archived draft profile "
+        "keeps judging it, as it always did)."
     ),
     evidence="The whole request body.",
     consequence_of=("conflicting_version_evidence",),
