@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from mcp_wire.wire.sse_block import MAX_RETRY_MS, Block, Field, count_line_ends, interpret, split_lines
+from mcp_wire.wire.sse_block import MAX_RETRY_MS, Block, Field, count_line_ends, interpret, interpret_tail, split_lines
 
 __all__ = [
     "MAX_EVENT_BYTES",
@@ -225,23 +225,24 @@ class EventStreamReader:
     def _deliver(self, data: bytes, end: int, chunk: int, *, complete: bool) -> Block:
         """The open block, `data` being its last bytes."""
         raw = data
-        if self._pending or self._oversize is not None or len(data) > MAX_EVENT_LINES:
+        size = len(data)
+        if self._pending or self._oversize is not None or size > MAX_EVENT_LINES or size > MAX_EVENT_BYTES:
             self._hold(data)
             raw = bytes(self._pending)
             self._pending = bytearray()
             if len(raw) > MAX_EVENT_LINES and count_line_ends(raw) > MAX_EVENT_LINES:
                 self._oversize = _OversizeBlock(raw)
         too_large = self._oversize is not None
-        if self._oversize is None:
-            fields, content, event_type, event_id, retry_ms, invalid_utf8 = interpret(raw, cut=not complete)
-            has_data = content is not None
-        else:
+        if self._oversize is not None:
             raw = b""
-            fields, content, event_type, event_id, retry_ms, invalid_utf8 = interpret(self._oversize.kept_lines())
-            has_data = content is not None
-            content = None
+            meaning = interpret(self._oversize.kept_lines())
             self._oversize = None
-
+        else:
+            meaning = interpret(raw) if complete else interpret_tail(raw)
+        fields, content, event_type, event_id, retry_ms, invalid_utf8 = meaning
+        dispatched = complete and content is not None
+        if too_large:
+            content = None
         if not complete:
             event_id = None
         elif event_id is not None:
@@ -263,7 +264,7 @@ class EventStreamReader:
             event_id,
             self.last_event_id,
             retry_ms,
-            has_data and complete,
+            dispatched,
             complete,
             too_large,
             invalid_utf8,

@@ -49,8 +49,9 @@ class Block:
                      ends the blank line. Between blocks there is nothing but CR, LF and the leading byte order mark
     first_chunk, last_chunk   numbers of the chunks that brought the first and the last byte of that span
     raw              the bytes of that span; empty when the block is too large
-    fields           its lines in order, comments included; the last one of a tail may be cut. Of a block that is too
-                     large: only the last lines of each kind that still count, a `data` line without its value
+    fields           its lines in order, comments included. In a tail the last one may be cut; then it is shown here and
+                     counts for nothing else. Of a block that is too large: only the last lines of each kind that still
+                     count, a `data` line without its value
     data             values of the data lines, joined with LF; None without a data line, or when the block is too large
     event_type       what a client dispatches: the last `event` value, `message` when that is empty or missing
     id               the cursor that this block commits; None without an id field, when all ids hold NUL, and for a tail
@@ -138,8 +139,8 @@ class Interpretation(NamedTuple):
     invalid_utf8: bool
 
 
-def interpret(raw: bytes, *, cut: bool = False) -> Interpretation:
-    """Read the lines of one block. With `cut`, a last line without a line end changes no `retry`: it is no line yet."""
+def interpret(raw: bytes) -> Interpretation:
+    """Read the lines of one block."""
     invalid_lines: set[int] | None = None
     try:
         text = raw.decode()
@@ -149,7 +150,6 @@ def interpret(raw: bytes, *, cut: bool = False) -> Interpretation:
         invalid_lines = {number for number, (line, _) in enumerate(split_lines(raw)) if not _is_utf8(line)}
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    lines = text.split("\n")
 
     fields: list[Field] = []
     values: list[str] = []
@@ -157,7 +157,7 @@ def interpret(raw: bytes, *, cut: bool = False) -> Interpretation:
     event_id: str | None = None
     retry_ms: int | None = None
     faults: tuple[FieldFault, ...]
-    for number, line in enumerate(lines):
+    for number, line in enumerate(text.split("\n")):
         if not line:
             continue
         name, _, value = line.partition(":")
@@ -183,7 +183,7 @@ def interpret(raw: bytes, *, cut: bool = False) -> Interpretation:
             kind = "retry"
             if not (value.isascii() and value.isdigit()):
                 faults = ("not_digits",)
-            elif not cut or number < len(lines) - 1:
+            else:
                 retry_ms = _milliseconds(value)
         else:
             kind = "ignored"
@@ -198,6 +198,20 @@ def interpret(raw: bytes, *, cut: bool = False) -> Interpretation:
         data = values[0] if len(values) == 1 else "\n".join(values)
     invalid_utf8 = invalid_lines is not None
     return Interpretation(tuple(fields), data, event_type or "message", event_id, retry_ms, invalid_utf8)
+
+
+def interpret_tail(raw: bytes) -> Interpretation:
+    """Read the lines of a block that the end of the stream cut off.
+
+    What no line end follows is no line. It is shown as a field, but means nothing and has no fault: the cut may have
+    gone through a name, a number or a character.
+    """
+    whole_lines = max(raw.rfind(b"\n"), raw.rfind(b"\r")) + 1
+    tail = interpret(raw[:whole_lines])
+    if whole_lines == len(raw):
+        return tail
+    (cut_line,) = interpret(raw[whole_lines:]).fields
+    return tail._replace(fields=(*tail.fields, cut_line._replace(faults=())))
 
 
 def split_lines(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
