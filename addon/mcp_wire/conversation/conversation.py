@@ -13,6 +13,7 @@ from typing import Final
 
 from mcp_wire.conversation.bounded import BoundedTable
 from mcp_wire.conversation.deliveries import Deliveries
+from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import (
     Call,
     CaptureEnd,
@@ -39,12 +40,14 @@ MAX_RECENT_EXCHANGES: Final = 256
 MODERN_ERROR_CODES: Final = (-32020, -32021, -32022)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class IssuedEventId:
-    """Where an event id was first seen, and on which logical stream."""
+    """Where an event id was first seen, on which logical stream, and on what data (as a digest, kept in memory only)."""
 
     stream: LogicalStream
-    event: Event
+    exchange: Exchange
+    path: str
+    data_digest: bytes
 
 
 @dataclass(slots=True)
@@ -162,7 +165,8 @@ class Conversation:
         if block.id is not None:
             stream.cursor = block.id or None
             if block.id and block.id not in self.event_ids:
-                self.event_ids.put(block.id, IssuedEventId(stream, event))
+                issued = IssuedEventId(stream, event.exchange, event.path, digest(block.data or ""))
+                self.event_ids.put(block.id, issued)
         if block.retry_ms is not None:
             stream.retry_ms = block.retry_ms
         if block.event_type == "endpoint" and self.exchanges == 1:
@@ -194,7 +198,7 @@ class Conversation:
         table = session.calls[message.sender]
         earlier = table.get(key)
         call = Call(message, earlier.request if earlier is not None else None)
-        table.put(key, call)
+        table.put(key, call, weight=message.size)
         if message.sender == "client":
             message.exchange.calls.append(call)
         return call

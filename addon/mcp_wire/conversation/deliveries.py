@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import Exchange, LogicalStream, Message, Session
 from mcp_wire.wire.strict_json import canonical
 
 MAX_DELIVERIES_REMEMBERED: Final = 4_096
-MAX_COMPARED_CHARACTERS: Final = 65_536
-"""Longer messages are not compared: a broadcast of them would be told by their shorter companions."""
 
 
 @dataclass(slots=True)
@@ -30,18 +29,18 @@ class Delivery:
 
 @dataclass(slots=True)
 class Deliveries:
-    """The latest messages on event streams, by their canonical text."""
+    """The latest messages on event streams, by a digest of their canonical text."""
 
-    latest: BoundedTable[str, list[Delivery]] = field(default_factory=lambda: BoundedTable(MAX_DELIVERIES_REMEMBERED))
+    latest: BoundedTable[bytes, list[Delivery]] = field(default_factory=lambda: BoundedTable(MAX_DELIVERIES_REMEMBERED))
     twins: dict[int, Delivery] = field(default_factory=dict)
 
     def take(self, message: Message) -> None:
         """Remember a message that came on an event stream, and whether a concurrent stream has carried it before."""
         self.twins.clear()
         event, stream = message.event, message.exchange.stream
-        if event is None or stream is None or len(event.block.data or "") > MAX_COMPARED_CHARACTERS:
+        if event is None or stream is None:
             return
-        text = canonical(message.envelope.value)
+        text = digest(canonical(message.envelope.value))
         delivery = Delivery(stream, message.exchange.session, message.exchange, event.block.event_index)
         earlier = self.latest.get(text)
         if earlier is None:

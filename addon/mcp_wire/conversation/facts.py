@@ -26,6 +26,8 @@ META_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 
 MAX_CALLS_REMEMBERED: Final = 4_096
 """Calls kept with their messages, per requestor and session; answered ones are forgotten first."""
+MAX_CALL_BYTES_REMEMBERED: Final = 16 * 1024 * 1024
+"""Bytes of the messages in one table of calls, roughly."""
 
 
 @dataclass(slots=True, eq=False)
@@ -197,6 +199,13 @@ class Message:
     """For a request: the call that it opened. For a response: the call that it answers, None if nothing matches."""
 
     @property
+    def size(self) -> int:
+        """Bytes of what carried it (event or body), roughly; 0 where only a transcript tells of a body."""
+        if self.event is not None:
+            return len(self.event.block.raw)
+        return (self.exchange.request.body.raw_size or 0) if self.sender == "client" else 0
+
+    @property
     def kind(self) -> str:
         return self.envelope.kind
 
@@ -285,11 +294,12 @@ CallTable = BoundedTable[tuple[str, ...], Call]
 """Calls of one requestor in one session by `Envelope.id_key`: 1 and "1" are different ids."""
 
 
+def _call_table() -> CallTable:
+    return BoundedTable(MAX_CALLS_REMEMBERED, _is_over, weight_ceiling=MAX_CALL_BYTES_REMEMBERED)
+
+
 def _call_tables() -> dict[Sender, CallTable]:
-    return {
-        "client": BoundedTable(MAX_CALLS_REMEMBERED, _is_over),
-        "server": BoundedTable(MAX_CALLS_REMEMBERED, _is_over),
-    }
+    return {"client": _call_table(), "server": _call_table()}
 
 
 @dataclass(slots=True, eq=False)
