@@ -42,7 +42,7 @@ MODERN_ERROR_CODES: Final = (-32020, -32021, -32022)
 
 @dataclass(frozen=True, slots=True)
 class IssuedEventId:
-    """Where an event id was first seen, on which logical stream, and on what data (as a digest, kept in memory only)."""
+    """Where an event id was first seen: on which logical stream, with what data (a digest, kept in memory only)."""
 
     stream: LogicalStream
     exchange: Exchange

@@ -1,6 +1,6 @@
 """What rules read: facts, each of which knows its evidence (exchange, place, time) and what it is linked to.
 
-A fact never changes once rules have seen it; the objects it is linked to (`Exchange`, `Session`, `LogicalStream`,
+A fact does not change once rules have seen it (but for `Exchange.release`); the objects it is linked to (`Exchange`, `Session`, `LogicalStream`,
 `Call`) go on collecting what follows. Paths are JSON pointers into the transcript of the conversation.
 """
 
@@ -28,6 +28,10 @@ MAX_CALLS_REMEMBERED: Final = 4_096
 """Calls kept with their messages, per requestor and session; answered ones are forgotten first."""
 MAX_CALL_BYTES_REMEMBERED: Final = 16 * 1024 * 1024
 """Bytes of the messages in one table of calls, roughly."""
+
+MAX_BODY_BYTES_KEPT: Final = 64 * 1024
+"""A body above this size is let go when its exchange has ended and has been judged."""
+RELEASED: Final = Body.not_captured("let go after judging, to keep memory bounded")
 
 
 @dataclass(slots=True, eq=False)
@@ -64,6 +68,15 @@ class Exchange:
     def is_open(self) -> bool:
         """No end was seen: the exchange is still running, or the capture stopped before it did."""
         return self.ending is None or self.ending.ended is Ended.OPEN
+
+    def release(self) -> None:
+        """Let go of large bodies once every rule has read them; from then on they count as not captured."""
+        if self.request.body.raw_size is not None and self.request.body.raw_size > MAX_BODY_BYTES_KEPT:
+            self.request.body = RELEASED
+            self.request.messages = ()
+        if self.content is not None and (self.content.body.raw_size or 0) > MAX_BODY_BYTES_KEPT:
+            self.content.body = RELEASED
+            self.content.messages = ()
 
     @property
     def unanswered_calls(self) -> list[Call]:

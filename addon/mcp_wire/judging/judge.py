@@ -68,6 +68,10 @@ class Judge:
             new += [finding] if finding is not None else []
         return new
 
+    def consider(self, document: object) -> list[Finding]:
+        """Judge something that is no part of the traffic: the form of the document that tells of it."""
+        return self._apply(document, None)
+
     def finish(self) -> list[Finding]:
         """Nothing more will come. Returns the findings that only the end of the capture allows."""
         return self._judge(CaptureEnd(self.conversation.now_ms), None)
@@ -80,7 +84,8 @@ class Judge:
 
     def _read(self, observation: Observation) -> Iterator[Fact]:
         if isinstance(observation, RequestSeen):
-            index, self._index = self._index, self._index + 1
+            index = self._index if observation.index is None else observation.index
+            self._index = max(self._index, index) + 1
             if len(self._readers) >= MAX_OPEN_EXCHANGES:
                 raise OverflowError
             reader = self._readers[observation.exchange] = ExchangeReader(index, observation)
@@ -98,12 +103,16 @@ class Judge:
                 yield from found.body(observation)
             case ExchangeEnded():
                 yield from found.end(observation)
+                found.exchange.release()
                 del self._readers[observation.exchange]
 
     def _judge(self, fact: Fact, exchange: str | None) -> list[Finding]:
-        new: list[Finding] = []
         self.conversation.take(fact)
         self.advisor.take(fact)
+        return self._apply(fact, exchange)
+
+    def _apply(self, fact: object, exchange: str | None) -> list[Finding]:
+        new: list[Finding] = []
         for rule in self._by_fact[type(fact)]:
             try:
                 for verdict in rule.judge(fact, self.conversation):

@@ -5,7 +5,7 @@ same core. Times are milliseconds on the capture's own clock, relative to its fi
 An edge with a clock gives strictly increasing times, so that time alone restores the order of a written transcript.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from mcp_wire.wire.body import Body
@@ -30,7 +30,8 @@ class Ended(StrEnum):
 class RequestSeen:
     """A whole request: head and body, or the head and the statement that its body was not captured.
 
-    `concurrent_group` and `idempotent` are assertions of the operator; no edge infers them.
+    `concurrent_group` and `idempotent` are assertions of the operator; no edge infers them. `index` is the place of the
+    exchange in the transcript that told of it; None where there is none yet, and the order of the requests is the place.
     """
 
     exchange: str
@@ -42,6 +43,7 @@ class RequestSeen:
     http_version: str | None = None
     concurrent_group: str | None = None
     idempotent: bool = False
+    index: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
