@@ -12,9 +12,11 @@ from mcp_wire.rules import (
     resumption,
     sessions,
     stream_routing,
+    transcript_form,
 )
 
 BOOKS: Final = (
+    transcript_form.BOOK,
     request_construction.BOOK,
     jsonrpc_messages.BOOK,
     mirrored_headers.BOOK,

@@ -30,8 +30,8 @@ class Ended(StrEnum):
 class RequestSeen:
     """A whole request: head and body, or the head and the statement that its body was not captured.
 
-    `concurrent_group` and `idempotent` are assertions of the operator; no edge infers them. `index` is the place of the
-    exchange in the transcript that told of it; None where there is none yet, and the order of the requests is the place.
+    `concurrent_group` and `idempotent` are assertions of the operator; no edge infers them. `index` is the place of
+    the exchange in the transcript that told of it; None where the order of the requests gives the place.
     """
 
     exchange: str

@@ -1,0 +1,40 @@
+"""`mcp-conformance`: validate transcripts, explain rules. Exit codes: 0 conforming, 1 findings, 2 unusable input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from mcp_wire.cli import explain, validate
+from mcp_wire.cli.arguments import OneLineParser
+from mcp_wire.cli.streams import UsageError, abandon_standard_output, complain
+
+PROGRAM: Final = "mcp-conformance"
+UNUSABLE: Final = 2
+INTERRUPTED: Final = 130
+"""128 and the number of SIGINT, as shells have it."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    parser = OneLineParser(prog=PROGRAM, description=__doc__, allow_abbrev=False)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=OneLineParser)
+    for command in (validate, explain):
+        command.add_to(commands)
+    try:
+        options = parser.parse_args(arguments)
+        run: validate.Run = options.run
+        return run(options)
+    except UsageError as problem:
+        complain(PROGRAM, str(problem))
+        return UNUSABLE
+    except BrokenPipeError:
+        abandon_standard_output()
+        return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""What the command line reads and writes: whole inputs, whole outputs, or one sentence why not."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+STANDARD_INPUT: Final = "-"
+
+
+class UsageError(Exception):
+    """The command cannot do what it was asked. The message is one sentence for standard error."""
+
+
+def read_input(name: str) -> bytes:
+    """The bytes of a file, or of standard input for `-`. Raises UsageError."""
+    try:
+        if name == STANDARD_INPUT:
+            return sys.stdin.buffer.read()
+        return Path(name).read_bytes()
+    except (OSError, ValueError) as problem:
+        raise UsageError(f"{shown_name(name)}: cannot be read: {_reason(problem)}") from problem
+
+
+def write_output(name: str | None, text: str) -> None:
+    """Write a report to a file, whole or not at all and readable by the owner only, or to standard output.
+
+    Raises UsageError where that is not possible, and BrokenPipeError where the reader of standard output has left.
+    """
+    if name is None:
+        _write_standard_output(text)
+        return
+    data = text.encode(errors="backslashreplace")
+    try:
+        _write_file(Path(name), data)
+    except (OSError, ValueError) as problem:
+        raise UsageError(f"{shown_name(name)}: cannot be written: {_reason(problem)}") from problem
+
+
+def complain(command: str, message: str) -> None:
+    """One line on standard error."""
+    if sys.stderr is not None:
+        line = f"{command}: {message}\n"
+        sys.stderr.write(line.encode(errors="backslashreplace").decode())
+        sys.stderr.flush()
+
+
+def shown_name(name: str) -> str:
+    """A file name that cannot break the line it stands in."""
+    if name == STANDARD_INPUT:
+        return "standard input"
+    return "".join(char if char.isprintable() else char.encode("unicode_escape", "replace").decode() for char in name)
+
+
+def abandon_standard_output() -> None:
+    """Nobody reads standard output any more: let the interpreter flush into nowhere when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def _write_standard_output(text: str) -> None:
+    if sys.stdout is None:
+        raise UsageError("standard output is closed")
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode(errors="backslashreplace"))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        abandon_standard_output()
+        raise UsageError(f"standard output cannot be written: {_reason(problem)}") from problem
+
+
+def _write_file(path: Path, data: bytes) -> None:
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        # A device or a pipe is written to; replacing it by a file is not what anybody means.
+        path.write_bytes(data)
+        return
+    target = path.resolve() if path.is_symlink() else path
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _reason(problem: BaseException) -> str:
+    return problem.strerror if isinstance(problem, OSError) and problem.strerror else type(problem).__name__

@@ -1,0 +1,86 @@
+"""A report: what was found in one conversation, what to do about it, and how far the rules could judge.
+
+The members are those of `--report json` (docs/transcript-format.md); their names are held on to by other people's
+scripts. Nothing in it comes from the wire unredacted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from mcp_wire.judging.finding import Finding, Level
+from mcp_wire.judging.ledger import Coverage, Outcome
+from mcp_wire.judging.recovery import Advice
+from mcp_wire.wire.strict_json import JsonValue
+
+SEVERITY: Final[dict[Level, int]] = {"error": 2, "warning": 1, "info": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCoverage:
+    """How often one rule was judged in a conversation and how that came out. `reasons`: why it could not tell."""
+
+    outcome: Outcome
+    judged: int = 0
+    violated: int = 0
+    satisfied: int = 0
+    cannot_tell: int = 0
+    reasons: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, coverage: Coverage) -> RuleCoverage:
+        return cls(
+            coverage.outcome,
+            coverage.judged,
+            coverage.violated,
+            coverage.satisfied,
+            coverage.cannot_tell,
+            tuple(coverage.reasons),
+        )
+
+    @property
+    def was_exercised(self) -> bool:
+        """The rule came to a verdict at least once."""
+        return bool(self.violated or self.satisfied)
+
+
+NOT_APPLICABLE: Final = RuleCoverage("not_applicable")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The report on one conversation. `profile` None: the document named none."""
+
+    profile: str | None
+    findings: tuple[Finding, ...]
+    recovery: tuple[Advice, ...] = ()
+    coverage: Mapping[str, RuleCoverage] = field(default_factory=dict)
+    draft: bool = False
+    normative: bool = False
+    interoperability_tuple: Mapping[str, JsonValue] = field(default_factory=dict)
+    findings_dropped: int = 0
+    """Different findings that were made beyond the number that is kept."""
+
+    @property
+    def valid(self) -> bool:
+        """There is no finding of level error."""
+        return not has_findings_at(self.findings, "error")
+
+    def with_findings(self, further: Iterable[Finding]) -> Report:
+        """The same report with findings that are not the judge's own."""
+        return replace(self, findings=(*self.findings, *further))
+
+
+@dataclass(frozen=True, slots=True)
+class NamedReport:
+    """A report and the name of the transcript that it is about, as it was given."""
+
+    transcript: str
+    report: Report
+
+
+def has_findings_at(findings: Iterable[Finding], level: Level) -> bool:
+    """There is a finding of this level or a graver one."""
+    return any(SEVERITY[finding.level] >= SEVERITY[level] for finding in findings)

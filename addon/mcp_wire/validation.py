@@ -1,0 +1,77 @@
+"""A transcript document, judged: document in, report out. The live run's report is made by the same function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from mcp_wire.conversation.conversation import Conversation
+from mcp_wire.judging.declaration import Evidence, Rule
+from mcp_wire.judging.judge import Judge
+from mcp_wire.protocol.profiles import PROFILES
+from mcp_wire.reports.model import NOT_APPLICABLE, Report, RuleCoverage
+from mcp_wire.rules import rules_of
+from mcp_wire.rules.archived_draft import ARCHIVED_DRAFT_CODES
+from mcp_wire.transcript.document import Document
+from mcp_wire.transcript.reading import observations
+from mcp_wire.wire.strict_json import JsonValue
+
+
+def validate(document: Document, rules: Iterable[Rule] | None = None) -> Report:
+    """Judge one transcript. `rules` None: the default rule set. Raises nothing for any document."""
+    chosen = tuple(rules_of() if rules is None else rules)
+    profile = PROFILES.get(document.profile or "")
+    conversation = Conversation(
+        profile,
+        payloads_whole=document.payloads_whole,
+        complete_from_start=document.complete_from_start,
+    )
+    judge = Judge(rules_in(document.profile, chosen), conversation, _show())
+    judge.consider(document)
+    if document.is_judged:
+        for observation in observations(document):
+            judge.feed(observation)
+        judge.finish()
+    return report_of(judge, document.profile, document.interoperability_tuple, chosen)
+
+
+def rules_in(profile_name: str | None, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """The rules that a profile lets speak, whatever its revision: an archived one only those that it had."""
+    profile = PROFILES.get(profile_name or "")
+    if profile is None or not profile.archived:
+        return tuple(rules)
+    return tuple(rule for rule in rules if rule.code in ARCHIVED_DRAFT_CODES)
+
+
+def report_of(
+    judge: Judge,
+    profile_name: str | None,
+    interoperability_tuple: Mapping[str, JsonValue],
+    rules: Iterable[Rule],
+) -> Report:
+    """The report on what a judge has found so far.
+
+    `rules` are all rules that were chosen, so that those which the profile does not have are reported as such.
+    """
+    profile = PROFILES.get(profile_name or "")
+    judged = judge.ledger.coverage
+    return Report(
+        profile=profile_name,
+        draft=profile.draft if profile is not None else False,
+        normative=profile.normative if profile is not None else False,
+        interoperability_tuple=interoperability_tuple,
+        findings=tuple(judge.findings()),
+        recovery=tuple(judge.recovery()),
+        coverage={
+            code: RuleCoverage.of(judged[code]) if code in judged else NOT_APPLICABLE
+            for code in sorted({rule.code for rule in rules} | judged.keys())
+        },
+        findings_dropped=judge.ledger.dropped,
+    )
+
+
+def _show() -> Callable[[Evidence], str]:
+    try:
+        from mcp_wire.privacy.redactor import Redactor
+    except ModuleNotFoundError:
+        return lambda evidence: f"({evidence.kind})"
+    return Redactor().show
