@@ -6,17 +6,20 @@ of models for all revisions up to 2025-11-25 and one for 2026-07-28, made from s
 Stricter than schema.ts, so that its complaint is dropped:
 - `number` is `integer` in schema.json (Resource.size, maxTokens, total, ttl, pollInterval ...): a fraction is legal.
   Where a page of the specification asks for an integer (ids, progress tokens, ttlMs), a rule of its own says so.
+- (Not dropped: up to 2025-06-18 the params of a method do not repeat `_meta`, but Request.params, which they extend, has it.)
 - A member that the revision does not define yet may hold anything (LATER_MEMBERS): objects are open in every schema.
 - An integer too long for the interpreter, and a string with a lone surrogate, are still a number and a string.
 
 More lenient, so that something is added:
 - An optional member takes null in mcp-types; in schema.ts `member?: string` does not (`cursor`, `nextCursor`,
   `description` ...). Task.ttl is `number | null`, and `unknown` takes everything.
-- Shapes that a later revision added (LATER_SHAPES, LATER_LISTS, LATER_OPTIONAL).
+- Shapes that a later revision added (LATER_SHAPES, LATER_LISTS, LATER_OPTIONAL, SCALAR_VALUES).
 - 2026-07-28 `CallToolResult | InputRequiredResult`: the second takes nearly any object; `resultType` decides instead.
 
+- `_meta["io.modelcontextprotocol/serverInfo"]` takes anything in mcp-types, an Implementation in schema.ts.
+
 More lenient, and left so (a miss is better than a false finding): the property schemas of an elicitation, boolean
-schemas under a tool's `properties`, `_meta["io.modelcontextprotocol/serverInfo"]`, and all formats (uri, byte).
+schemas under a tool's `properties`, and all formats (uri, byte).
 """
 
 from __future__ import annotations
@@ -97,8 +100,8 @@ LATER_LISTS: Final[Mapping[tuple[str, str], str]] = {
 LATER_OPTIONAL: Final[Mapping[tuple[str, str], str]] = {("CancelledNotificationParams", "requestId"): R2025_11_25}
 """Members that are required before this revision (2025-11-25 leaves requestId out for tasks)."""
 
-NULL_AMONG_VALUES: Final = frozenset({("ElicitResult", "content")})
-"""Maps whose values may be null in mcp-types, and are string | number | boolean | string[] in schema.ts."""
+SCALAR_VALUES: Final[Mapping[tuple[str, str], str]] = {("ElicitResult", "content"): R2025_11_25}
+"""Maps whose values are never null in schema.ts, and arrays only from this revision on."""
 
 
 def is_before(revision: str, first: str | None) -> bool:

@@ -22,7 +22,7 @@ from mcp_wire.protocol.schema_errata import (
     LATER_MEMBERS,
     LATER_OPTIONAL,
     LATER_SHAPES,
-    NULL_AMONG_VALUES,
+    SCALAR_VALUES,
     is_before,
 )
 from mcp_wire.wire.jsonrpc import Envelope
@@ -99,11 +99,12 @@ def check_message(
     faults: dict[SchemaFault, None] = {}
     if subject.lacks_id:
         faults[SchemaFault("/id", _REASONS["missing"])] = None
-    for steps, reason in _differences(subject, revision):
-        pointer = subject.prefix + "".join("/" + step.shown for step in steps if step.kind != "arm")
-        faults[SchemaFault(pointer, reason, _own_code(pointer, reason, revision, envelope))] = None
-        if len(faults) == MAX_FAULTS:
-            break
+    for part in (subject, *_identity_of_server(subject, revision)):
+        for steps, reason in _differences(part, revision):
+            pointer = part.prefix + "".join("/" + step.shown for step in steps if step.kind != "arm")
+            faults[SchemaFault(pointer, reason, _own_code(pointer, reason, revision, envelope))] = None
+            if len(faults) == MAX_FAULTS:
+                return list(faults)
     return list(faults)
 
 
@@ -174,6 +175,25 @@ def _arm_of_result(annotation: Any, interim: bool) -> Any:
         if (arm.__name__ == "InputRequiredResult") is interim:
             return arm
     return None
+
+
+def _identity_of_server(subject: _Subject, revision: str) -> Iterator[_Subject]:
+    meta = subject.payload.get("_meta") if isinstance(subject.payload, dict) else None
+    if revision == R2026_07_28 and subject.prefix and isinstance(meta, dict) and _SERVER_INFO in meta:
+        prefix = f"{subject.prefix}/_meta/{_Step('member', _SERVER_INFO).shown}"
+        yield _Subject(_implementation(), meta[_SERVER_INFO], prefix)
+
+
+_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+
+
+@cache
+def _implementation() -> Any:
+    """The class of a party's identity. mcp-types does not export it, so it is taken from where requests have it."""
+    annotation: Any = official.CLIENT_REQUESTS["server/discover", R2026_07_28]
+    for name in ("params", "_meta", "io.modelcontextprotocol/clientInfo"):
+        annotation = _arms(_members(annotation)[name].annotation)[0]
+    return annotation
 
 
 # --- how a payload differs from it ---
@@ -460,8 +480,10 @@ def _leniencies_of(
                 yield place, _NULL
         elif isinstance(content, list) and is_before(revision, LATER_LISTS.get((owner, name))):
             yield place, _REASONS["model_type"]
-        elif (owner, name) in NULL_AMONG_VALUES and isinstance(content, dict) and None in content.values():
-            yield (*place, _Step("key", "")), _NO_SHAPE
+        elif isinstance(content, dict) and (owner, name) in SCALAR_VALUES:
+            no_lists = is_before(revision, SCALAR_VALUES[owner, name])
+            if any(part is None or (no_lists and isinstance(part, list)) for part in content.values()):
+                yield (*place, _Step("key", "")), _NO_SHAPE
         elif member.holds_models:
             inside.append((content, place))
     pending.extend(reversed(inside))
