@@ -6,9 +6,10 @@ of models for all revisions up to 2025-11-25 and one for 2026-07-28, made from s
 Stricter than schema.ts, so that its complaint is dropped:
 - `number` is `integer` in schema.json (Resource.size, maxTokens, total, ttl, pollInterval ...): a fraction is legal.
   Where a page of the specification asks for an integer (ids, progress tokens, ttlMs), a rule of its own says so.
-- (Not dropped: up to 2025-06-18 the params of a method do not repeat `_meta`, but Request.params, which they extend, has it.)
 - A member that the revision does not define yet may hold anything (LATER_MEMBERS): objects are open in every schema.
 - An integer too long for the interpreter, and a string with a lone surrogate, are still a number and a string.
+
+Up to 2025-06-18 the params of a method do not repeat `_meta`; Request.params, which they refine, has it, so it is judged.
 
 More lenient, so that something is added:
 - An optional member takes null in mcp-types; in schema.ts `member?: string` does not (`cursor`, `nextCursor`,
