@@ -14,7 +14,7 @@ from mcp_wire.rules.own_findings import Requirement
 
 def unexercised(codes: Iterable[str], reports: Sequence[Report], chosen: Iterable[Rule]) -> list[Finding]:
     """One finding for each code whose rule came to no verdict in any of the reports; `chosen`: the rules that ran."""
-    declared = next(rule for rule in own_findings.BOOK.rules if rule.fact is Requirement)
+    declared = next(rule for rule in own_findings.BOOK.rules if Requirement in rule.facts)
     ran = {rule.code for rule in chosen}
     ledger = Ledger([declared], None, lambda _: "")
     for code in dict.fromkeys(codes):

@@ -18,12 +18,14 @@
         else:
             yield Violated(request.headers_path, "The GET's Accept does not list text/event-stream.")
 
-The type of the first parameter says which kind of fact the rule reads. A rule that yields nothing did not apply.
+The type of the first parameter says which kind of fact the rule reads (`Message | CaptureEnd`: both kinds). A rule that
+yields nothing did not apply.
 """
 
 from __future__ import annotations
 
 import inspect
+import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -100,7 +102,7 @@ class Rule:
     rule_set: RuleSet
     levels: Mapping[str, Level]
     consequence_of: tuple[str, ...]
-    fact: type
+    facts: tuple[type, ...]
     judge: Callable[[Any, Any], Verdicts]
 
     def level_in(self, revision: str | None) -> Level:
@@ -165,7 +167,7 @@ class RuleBook:
                     rule_set=rule_set,
                     levels=levels or {},
                     consequence_of=consequence_of,
-                    fact=_fact_type(judge),
+                    facts=_fact_types(judge),
                     judge=judge,
                 )
             )
@@ -174,11 +176,12 @@ class RuleBook:
         return declare
 
 
-def _fact_type(judge: Callable[[Any, Any], Verdicts]) -> type:
+def _fact_types(judge: Callable[[Any, Any], Verdicts]) -> tuple[type, ...]:
     first = next(iter(inspect.signature(judge).parameters))
     hint = typing.get_type_hints(judge)[first]
-    assert isinstance(hint, type), f"{judge.__name__}: the first parameter must be one kind of fact"
-    return hint
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    assert all(isinstance(kind, type) for kind in kinds), f"{judge.__name__}: the first parameter must be kinds of fact"
+    return kinds
 
 
 def _citations(cites: str | Mapping[str, str], revisions: tuple[str, ...]) -> Iterator[Citation]:

@@ -49,7 +49,8 @@ class Judge:
         self.advisor = RecoveryAdvisor(conversation)
         self._by_fact: defaultdict[type, tuple[Rule, ...]] = defaultdict(tuple)
         for rule in in_force:
-            self._by_fact[rule.fact] += (rule,)
+            for kind in rule.facts:
+                self._by_fact[kind] += (rule,)
         self._readers: dict[str, ExchangeReader] = {}
         self._index = 0
 
