@@ -7,24 +7,19 @@ that the capture stopped first.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from mcp_wire.transcript.document import (
-    ENDING_MEMBERS,
     Document,
     JsonObject,
-    base64_bytes,
     chunks_of,
     exchange_id,
-    headers_of,
     is_event_stream,
-    is_status,
-    is_time,
-    octets_of,
     time_of,
 )
-from mcp_wire.wire.body import EMPTY, NOT_CAPTURED, Body
-from mcp_wire.wire.headers import Headers
+from mcp_wire.transcript.forms import ending_of, request_of, response_body_of, response_of, text_of
+from mcp_wire.wire.body import Body
 from mcp_wire.wire.observation import (
     Ended,
     ExchangeEnded,
@@ -34,13 +29,10 @@ from mcp_wire.wire.observation import (
     ResponseChunk,
     ResponseSeen,
 )
-from mcp_wire.wire.strict_json import MAX_DEPTH, MISSING, JsonFault, JsonReading, JsonValue, read_json
+from mcp_wire.wire.strict_json import MAX_DEPTH, MISSING, JsonFault, JsonReading, read_json
 
 MAX_DOCUMENT_DEPTH: Final = MAX_DEPTH + 8
 """A body of the greatest depth that is judged fits into a document."""
-
-BODYLESS_STATUSES: Final = frozenset({204, 205, 304})
-"""RFC 9110 6.4.1, 15.3.6, 15.4.5: no content by themselves."""
 
 _SENTENCES: Final = {
     "invalid_utf8": "is not UTF-8; save the transcript as UTF-8",
@@ -86,10 +78,6 @@ class _Exchange:
     def __init__(self, index: int, members: JsonObject) -> None:
         self.index = index
         self.members = members
-
-    def part(self, name: str) -> JsonObject | None:
-        part = self.members.get(name)
-        return part if isinstance(part, dict) else None
 
 
 class _Told:
@@ -142,115 +130,44 @@ def _unique_ids(exchanges: Iterable[_Exchange]) -> dict[int, str]:
 
 
 def _observations(exchange: _Exchange, name: str) -> Iterator[Observation]:
-    seen = _request(exchange, name)
+    members = exchange.members
+    request, response = members.get("request"), members.get("response")
+    ended_ms = time_of(members.get("ended_ms"))
+    seen = (
+        request_of(request, members, name, time_of(members.get("started_ms")), exchange.index)
+        if isinstance(request, dict)
+        else None
+    )
     if seen is None:
         return
     yield seen
-    response = exchange.part("response")
-    headers = headers_of(response.get("headers")) if response is not None else None
-    readable = response is not None and headers is not None and is_status(response.get("status"))
-    if response is None or headers is None or not readable:
-        yield _end(name, exchange, exchange.members if response is None else {})
+    if not isinstance(response, dict):
+        yield ending_of(members, name, ended_ms)
         return
-    if is_event_stream(headers):
-        yield from _stream(name, response, headers)
-    else:
-        yield from _answer(name, exchange, seen, response, headers)
-    yield _end(name, exchange, response)
+    head = response_of(response, name, time_of(response.get("started_ms")))
+    if head is None:
+        yield ending_of({}, name, ended_ms)
+        return
+    yield from _stream(response, head) if is_event_stream(head.headers) else _answer(response, head, seen, ended_ms)
+    yield ending_of(response, name, ended_ms)
 
 
-def _request(exchange: _Exchange, name: str) -> RequestSeen | None:
-    request = exchange.part("request")
-    if request is None:
-        return None
-    method, headers = request.get("method"), headers_of(request.get("headers"))
-    if not isinstance(method, str) or headers is None:
-        return None
-    body = _body(request, empty_if_absent=method.upper() in ("GET", "HEAD") or _says_empty(headers))
-    if request.get("body", MISSING) is None and method.upper() == "GET":
-        body = EMPTY
-    group = exchange.members.get("concurrent_group")
-    return RequestSeen(
-        exchange=name,
-        t_ms=time_of(exchange.members.get("started_ms")),
-        method=method,
-        path=_text(request, "path") or "",
-        headers=headers,
-        body=body,
-        http_version=_text(request, "http_version"),
-        concurrent_group=group if isinstance(group, str) and group else None,
-        idempotent=exchange.members.get("idempotent") is True,
-        index=exchange.index,
-    )
-
-
-def _head(name: str, t_ms: float | None, response: JsonObject, headers: Headers) -> ResponseSeen:
-    status = response["status"]
-    assert isinstance(status, int)
-    return ResponseSeen(name, t_ms, status, headers, response.get("chunk_boundaries") != "unknown")
-
-
-def _stream(name: str, response: JsonObject, headers: Headers) -> Iterator[Observation]:
+def _stream(response: JsonObject, head: ResponseSeen) -> Iterator[Observation]:
     chunks = chunks_of(response)
-    yield _head(name, time_of(response.get("started_ms")), response, headers)
-    if chunks is not None:
-        yield from (ResponseChunk(name, t_ms, data) for t_ms, data in chunks)
-    reason = "the chunks have a wrong form" if chunks is None else _text(response, "not_captured")
+    yield head
+    yield from (ResponseChunk(head.exchange, t_ms, data) for t_ms, data in chunks or ())
+    reason = "the chunks have a wrong form" if chunks is None else text_of(response, "not_captured")
     if reason is not None:
-        yield ResponseBody(name, time_of(response.get("body_ms")), Body.not_captured(reason))
+        yield ResponseBody(head.exchange, time_of(response.get("body_ms")), Body.not_captured(reason))
 
 
 def _answer(
-    name: str, exchange: _Exchange, seen: RequestSeen, response: JsonObject, headers: Headers
+    response: JsonObject, head: ResponseSeen, request: RequestSeen, ended_ms: float | None
 ) -> Iterator[Observation]:
-    ended = time_of(exchange.members.get("ended_ms"))
-    whole = time_of(response.get("body_ms"))
-    whole = ended if whole is None else whole
-    started = time_of(response.get("started_ms"))
-    empty = response.get("status") in BODYLESS_STATUSES or seen.method.upper() == "HEAD" or _says_empty(headers)
-    yield _head(name, whole if started is None else started, response, headers)
-    yield ResponseBody(name, whole, _body(response, empty_if_absent=empty))
-
-
-def _end(name: str, exchange: _Exchange, members: JsonObject) -> ExchangeEnded:
-    ended, disconnected, octets, reset = (members.get(member) for member in _ENDING_ORDER)
-    return ExchangeEnded(
-        exchange=name,
-        t_ms=time_of(exchange.members.get("ended_ms")),
-        ended=Ended(ended) if isinstance(ended, str) and ended in _ENDED else None,
-        disconnected=disconnected if isinstance(disconnected, bool) else None,
-        received_octets=octets_of(octets),
-        reset_code=reset if isinstance(reset, str) else None,
-    )
-
-
-_ENDED: Final = frozenset(Ended)
-_ENDING_ORDER: Final = ("ended", "disconnected", "received_octets", "reset_code")
-assert set(_ENDING_ORDER) == set(ENDING_MEMBERS)
-
-
-def _body(part: JsonObject, *, empty_if_absent: bool) -> Body:
-    reason = _text(part, "not_captured")
-    if reason is not None:
-        return Body.not_captured(reason)
-    if "body" in part:
-        return Body.of_value(part["body"])
-    text = _text(part, "body_text")
-    if text is not None:
-        return Body.of_text(text, utf8=part.get("body_utf8") is not False)
-    raw = base64_bytes(part.get("body_base64"))
-    if raw is not None:
-        return Body.read(raw)
-    return EMPTY if empty_if_absent else NOT_CAPTURED
-
-
-def _says_empty(headers: Headers) -> bool:
-    return headers.all("content-length") == ("0",) and "transfer-encoding" not in headers
-
-
-def _text(part: JsonObject, name: str) -> str | None:
-    value: JsonValue = part.get(name)
-    return value if isinstance(value, str) else None
+    whole_ms = time_of(response.get("body_ms"))
+    whole_ms = ended_ms if whole_ms is None else whole_ms
+    yield head if head.t_ms is not None else replace(head, t_ms=whole_ms)
+    yield ResponseBody(head.exchange, whole_ms, response_body_of(response, head, request.method))
 
 
 # --- order ---
@@ -285,6 +202,6 @@ def _next_starts(told: list[_Told]) -> list[float]:
     starts: list[float] = []
     for one in reversed(told):
         starts.append(following)
-        if one.started is not None and is_time(one.started):
+        if one.started is not None:
             following = one.started
     return starts[::-1]
