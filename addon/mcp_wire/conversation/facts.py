@@ -1,7 +1,8 @@
 """What rules read: facts, each of which knows its evidence (exchange, place, time) and what it is linked to.
 
-A fact does not change once rules have seen it (but for `Exchange.release`); the objects it is linked to (`Exchange`, `Session`, `LogicalStream`,
-`Call`) go on collecting what follows. Paths are JSON pointers into the transcript of the conversation.
+A fact does not change once rules have seen it (but for `Exchange.release`); the objects it is linked to (`Exchange`,
+`Session`, `LogicalStream`, `Call`) go on collecting what follows. Paths are JSON pointers into the transcript of the
+conversation.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ MAX_CALLS_REMEMBERED: Final = 4_096
 MAX_CALL_BYTES_REMEMBERED: Final = 16 * 1024 * 1024
 """Bytes of the messages in one table of calls, roughly."""
 
+MAX_EARLY_MESSAGES_REMEMBERED: Final = 16
+
 MAX_BODY_BYTES_KEPT: Final = 64 * 1024
 """A body above this size is let go when its exchange has ended and has been judged."""
 RELEASED: Final = Body.not_captured("let go after judging, to keep memory bounded")
@@ -49,6 +52,8 @@ class Exchange:
     events: int = 0
     """Complete blocks seen on the event stream so far."""
     chunks: int = 0
+    dispatched: int = 0
+    """Events that a client got from the event stream so far."""
     messages: int = 0
     """JSON-RPC messages that the response has carried so far."""
     stream: LogicalStream | None = None
@@ -331,7 +336,17 @@ class Session:
     initialize_answered: Message | None = None
     """The response (result or error) to `initialize`."""
     initialized: Message | None = None
-    """The first `notifications/initialized`."""
+    """The first `notifications/initialized` (sent as a request by mistake, it still announces the client)."""
+    early_requests: list[Message] = field(default_factory=list)
+    """The first client requests, pings apart, that were sent while `initialize` was unanswered."""
+    unready_request: Message | None = None
+    """The first client request, pings apart, that followed the InitializeResult before the client was initialized."""
+    early_server_requests: list[Message] = field(default_factory=list)
+    """The first server requests, pings apart, that came before the client was initialized."""
+    authorized: Exchange | None = None
+    """The first exchange whose request carried Authorization."""
+    served_unauthorized: Exchange | None = None
+    """The first exchange that was answered 2xx although its request carried no Authorization."""
     deleted: Exchange | None = None
     """The DELETE that the server accepted (2xx)."""
     refused: Exchange | None = None
