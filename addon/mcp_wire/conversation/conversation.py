@@ -28,6 +28,9 @@ from mcp_wire.conversation.facts import (
     ResponseHead,
     Session,
 )
+from mcp_wire.conversation.handshake import watch_handshake
+from mcp_wire.conversation.server_era import ServerEra
+from mcp_wire.conversation.tool_definitions import ToolDefinitions
 from mcp_wire.protocol.profiles import Profile
 from mcp_wire.wire.jsonrpc import id_key
 from mcp_wire.wire.observation import Milliseconds
@@ -75,12 +78,26 @@ class Conversation:
     delivered: Deliveries = field(default_factory=Deliveries)
     server_is_modern: bool = False
     """The server has shown that it speaks 2026-07-28: a resultType, a -3202x error, a server/discover result."""
+    era: ServerEra = field(default_factory=ServerEra)
+    tools: ToolDefinitions = field(default_factory=ToolDefinitions)
+    first_initialize: Exchange | None = None
     legacy_transport: bool = False
     """An `endpoint` event was seen: the 2024-11-05 HTTP+SSE transport, which is recognised and left alone."""
 
     @property
     def revision(self) -> str | None:
         return self.profile.revision if self.profile is not None else None
+
+    @property
+    def is_modern(self) -> bool:
+        """Judged by 2026-07-28, under whichever name."""
+        return self.profile is not None and self.profile.is_modern
+
+    def is_one_client(self, session: Session) -> bool:
+        """Everything in this session comes from one client, whose `initialize` was seen."""
+        if session.id is not None:
+            return session.from_start
+        return session.initializes == 1 and self.complete_from_start
 
     def take(self, fact: Fact) -> None:
         """Link one fact into the state. Called before the rules read it."""
@@ -111,6 +128,11 @@ class Conversation:
         if request.is_initialize:
             session.initializes += 1
             session.initialize = session.initialize or exchange
+            self.first_initialize = self.first_initialize or exchange
+        if "authorization" in request.headers:
+            session.authorized = session.authorized or exchange
+        if self.is_modern:
+            self.era.take_request(request)
         if request.method.upper() == "GET":
             resumed = self.event_ids.get(request.last_event_id)
             if resumed is not None:
@@ -149,6 +171,8 @@ class Conversation:
             session.refused = exchange
         if request.method.upper() == "DELETE" and head.is_success and request.session_id is not None:
             session.deleted = session.deleted or exchange
+        if head.is_success and "authorization" not in request.headers:
+            session.served_unauthorized = session.served_unauthorized or exchange
         if exchange.is_event_stream:
             self.open_streams[exchange.id] = exchange
             if exchange.stream is None:
@@ -169,8 +193,17 @@ class Conversation:
                 self.event_ids.put(block.id, issued)
         if block.retry_ms is not None:
             stream.retry_ms = block.retry_ms
-        if block.event_type == "endpoint" and self.exchanges == 1:
+        if self._opens_legacy_transport(event):
             self.legacy_transport = True
+
+    def _opens_legacy_transport(self, event: Event) -> bool:
+        """The first event of a GET is `endpoint`, and nothing before it was Streamable HTTP."""
+        exchange, block = event.exchange, event.block
+        if block.event_type != "endpoint" or not block.dispatched or exchange.dispatched != 1:
+            return False
+        if exchange.request.method.upper() != "GET" or exchange.session.id is not None:
+            return False
+        return exchange.session.initialize_answered is None and not self.sessions
 
     def _message(self, message: Message) -> None:
         exchange, session = message.exchange, message.exchange.session
@@ -184,12 +217,14 @@ class Conversation:
             if message.call is not None and len(message.call.responses) < 2:
                 message.call.responses.append(message)
             self._learn_from_response(session, message)
-        elif message.method == "notifications/initialized" and message.sender == "client":
-            session.initialized = session.initialized or message
         elif message.method == "notifications/cancelled":
             call = self.cancelled_call(message)
             if call is not None and call.cancelled is None:
                 call.cancelled = message
+        watch_handshake(session, message)
+        self.era.take(message, server_is_modern=self.server_is_modern)
+        if self.is_modern:
+            self.tools.take(message)
 
     def _open_call(self, session: Session, message: Message) -> Call | None:
         key = message.envelope.id_key

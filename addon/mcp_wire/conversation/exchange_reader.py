@@ -89,6 +89,7 @@ class ExchangeReader:
         if reading is not None:
             event.messages = messages_of(reading.value, self.exchange, t_ms, "server", event.path, event)
         self.exchange.events += 1
+        self.exchange.dispatched += block.dispatched
         yield event
         yield from event.messages
 

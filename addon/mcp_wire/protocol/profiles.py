@@ -1,5 +1,6 @@
 """The pinned protocol revisions, one profile each. See docs/profiles.md for sources and review dates."""
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +15,8 @@ ALL_REVISIONS: Final = (R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28)
 SESSION_REVISIONS: Final = (R2025_03_26, R2025_06_18, R2025_11_25)
 """The revisions with `initialize`, `Mcp-Session-Id`, GET streams and resumption."""
 MODERN_REVISIONS: Final = (R2026_07_28,)
+
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 UNDETERMINED: Final = "undetermined"
 """The `profile` of a transcript whose traffic never named a revision: only version-neutral rules speak."""
@@ -50,6 +53,16 @@ PROFILES: Final[dict[str, Profile]] = {
         Profile("draft-2026-07-28", R2026_07_28, normative=False, draft=True, archived=True),
     )
 }
+
+
+def is_date_version(version: str) -> bool:
+    """Written as every released version is (YYYY-MM-DD)."""
+    return _DATE.fullmatch(version) is not None
+
+
+def is_modern_version(version: str) -> bool:
+    """2026-07-28 or a later one: a version without `initialize`, sessions and GET, as far as is known today."""
+    return is_date_version(version) and version >= MODERN_REVISIONS[0]
 
 
 def profile_of_revision(revision: str) -> Profile | None:
