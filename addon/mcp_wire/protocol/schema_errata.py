@@ -9,7 +9,7 @@ Stricter than schema.ts, so that its complaint is dropped:
 - A member that the revision does not define yet may hold anything (LATER_MEMBERS): objects are open in every schema.
 - An integer too long for the interpreter, and a string with a lone surrogate, are still a number and a string.
 
-Up to 2025-06-18 the params of a method do not repeat `_meta`; Request.params, which they refine, has it, so it is judged.
+Up to 2025-06-18 the params of a method do not repeat `_meta`. Request.params, which they refine, has it: it is judged.
 
 More lenient, so that something is added:
 - An optional member takes null in mcp-types; in schema.ts `member?: string` does not (`cursor`, `nextCursor`,

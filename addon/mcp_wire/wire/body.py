@@ -17,6 +17,7 @@ from mcp_wire.wire.strict_json import (
     JsonValue,
     Missing,
     canonical,
+    dump_json,
     faults_of_value,
     read_json,
 )
@@ -58,8 +59,11 @@ class Body:
 
     @classmethod
     def of_value(cls, value: JsonValue) -> Body:
-        """The body that a transcript gives as `body`."""
-        return cls(value, None, None, faults_of_value(value))
+        """The body that a transcript gives as `body`: the value of a strict JSON text."""
+        faults = faults_of_value(value)
+        if any(fault.kind == "too_deep" for fault in faults):
+            return cls.of_text(dump_json(value))
+        return cls(value, None, None, faults)
 
     @classmethod
     def of_text(cls, text: str, *, utf8: bool = True) -> Body:
