@@ -9,6 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from mcp_wire.reports.words import printable
+
 STANDARD_INPUT: Final = "-"
 
 
@@ -53,7 +55,7 @@ def shown_name(name: str) -> str:
     """A file name that cannot break the line it stands in."""
     if name == STANDARD_INPUT:
         return "standard input"
-    return "".join(char if char.isprintable() else char.encode("unicode_escape", "replace").decode() for char in name)
+    return printable(name)
 
 
 def abandon_standard_output() -> None:

@@ -14,9 +14,10 @@ from mcp_wire.cli.streams import (
     shown_name,
     write_output,
 )
+from mcp_wire.cli.terminal import style_for
 from mcp_wire.judging.finding import Finding, Level
-from mcp_wire.reports.json_report import report_text, reports_text
-from mcp_wire.reports.model import NamedReport, Report, has_findings_at
+from mcp_wire.reports import human_report, json_report
+from mcp_wire.reports.model import NamedReport, has_findings_at
 from mcp_wire.requirements import unexercised
 from mcp_wire.rules import ALL_RULES, rules_of
 from mcp_wire.transcript.reading import TranscriptInputError, read_document
@@ -97,9 +98,10 @@ def _exit_code(reports: Iterable[NamedReport], further: Iterable[Finding], fail_
 
 def _text(options: argparse.Namespace, reports: list[NamedReport], further: list[Finding]) -> str:
     if len(reports) == 1:
-        return report_text(_with(reports[0].report, further))
-    return reports_text(reports, further)
-
-
-def _with(report: Report, further: list[Finding]) -> Report:
-    return report.with_findings(further) if further else report
+        only = NamedReport(reports[0].transcript, reports[0].report.with_findings(further))
+        if options.report == "json":
+            return json_report.report_text(only.report)
+        return human_report.report_text(only, style_for(options.output))
+    if options.report == "json":
+        return json_report.reports_text(reports, further)
+    return human_report.reports_text(reports, further, style_for(options.output))
