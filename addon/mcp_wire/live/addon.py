@@ -1,0 +1,501 @@
+"""The hooks: what mitmproxy tells becomes parts of exchanges, in one order, behind the traffic and never before it.
+
+Whatever goes wrong in here is logged once and costs evidence, not traffic.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from mitmproxy import connection, ctx, exceptions, http
+from mitmproxy import flow as mitmproxy_flow
+from mitmproxy.addonmanager import Loader
+
+from mcp_wire.live import endings
+from mcp_wire.live.backlog import Backlog
+from mcp_wire.live.clock import Clock, Microseconds
+from mcp_wire.live.directory import Origin
+from mcp_wire.live.endings import Ending
+from mcp_wire.live.exchange import TOO_LARGE, EndPart, Exchange, HeadPart, Part, RequestPart, read_body
+from mcp_wire.live.loaded import LoadedFlows
+from mcp_wire.live.marks import CHUNKS, ENDED, RECEIVED
+from mcp_wire.live.messages import endpoint, head_of, headers, origin_of, target
+from mcp_wire.live.options import OPTIONS, BadOption, Settings, refusal, repair_deferred, settings_of
+from mcp_wire.live.recognition import Recogniser, Verdict
+from mcp_wire.live.tap import Allowance, BodyTap, Copy, Entry, ResponseTap
+from mcp_wire.wire.body import Body
+from mcp_wire.wire.headers import Headers
+from mcp_wire.wire.observation import Observation
+
+logger: Final = logging.getLogger("mcp_conformance")
+
+LOADING_PAUSE_S: Final = 0.5
+"""Loaded flows are judged together once none has come for so long."""
+MAX_FAULTS_LOGGED: Final = 16
+
+
+class Observes(Protocol):
+    """Judges and writes. It should not raise; where it does, that is one fault of ours."""
+
+    def observe(self, origin: Origin, observation: Observation) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+class _Watched:
+    """One live flow that is, or may turn out to be, MCP."""
+
+    __slots__ = ("at", "exchange", "flow", "head", "request_tap", "response_tap", "verdict")
+
+    def __init__(self, flow: http.HTTPFlow, verdict: Verdict, at: Microseconds) -> None:
+        self.flow = flow
+        self.verdict = verdict
+        self.at = at
+        """When the request was complete; until then, when its head came."""
+        self.exchange: Exchange | None = None
+        self.head: HeadPart | None = None
+        self.request_tap: BodyTap | None = None
+        self.response_tap: ResponseTap | None = None
+
+
+def _guarded[**Arguments](hook: Callable[Arguments, None]) -> Callable[Arguments, None]:
+    """An exception out of a hook would keep the event from the addons behind this one."""
+
+    @functools.wraps(hook)
+    def guarded(*arguments: Arguments.args, **named: Arguments.kwargs) -> None:
+        try:
+            hook(*arguments, **named)
+        except Exception as problem:
+            addon = arguments[0]
+            assert isinstance(addon, ConformanceAddon)
+            addon.fault(problem)
+
+    return guarded
+
+
+class ConformanceAddon:
+    """Observes MCP in any mode of mitmproxy. `open_observer` starts whatever judges and writes."""
+
+    def __init__(self, open_observer: Callable[[Settings], Observes]) -> None:
+        self._open_observer = open_observer
+        self._observer: Observes | None = None
+        self._settings: Settings | None = None
+        self._values: dict[str, str] = {}
+        self._over = False
+        self._clock = Clock()
+        self._recogniser = Recogniser()
+        self._backlog: Backlog[Entry] = Backlog(self._judge, self._soon)
+        self._allowance = Allowance()
+        self._watched: dict[str, _Watched] = {}
+        self._active: dict[str, Microseconds] = {}
+        """When each client connection was last seen to carry something."""
+        self._loaded = LoadedFlows(self._begin_loaded)
+        self._loading_timer: asyncio.TimerHandle | None = None
+        self._exchanges = 0
+        self._faults: set[tuple[str, str]] = set()
+
+    # Start and end
+
+    def load(self, loader: Loader) -> None:
+        # Values from the command line wait there, and mitmproxy may choke on them in silence after this hook.
+        refusals, warnings = repair_deferred(ctx.options.deferred)
+        for name, option in OPTIONS.items():
+            loader.add_option(name, str, option.default, option.help)
+        for warning in warnings:
+            logger.warning(warning)
+        self._refuse(refusals)
+
+    def configure(self, updated: set[str]) -> None:
+        ours = updated & OPTIONS.keys()
+        if not ours or self._over:
+            return
+        values = {name: getattr(ctx.options, name) for name in OPTIONS}
+        if self._observer is None:
+            refusals = [problem for name, value in values.items() if (problem := refusal(name, value)) is not None]
+            self._refuse(refusals)
+            return
+        for name in sorted(ours - {"mcp_scope"}):
+            if values[name] != self._values[name]:
+                raise exceptions.OptionsError(f"{name}={values[name]} is refused: it can only be set at the start.")  # type: ignore[no-untyped-call]
+        try:
+            self._settings = settings_of(values)
+        except BadOption as problem:
+            raise exceptions.OptionsError(str(problem)) from None  # type: ignore[no-untyped-call]
+
+    def running(self) -> None:
+        self._start()
+
+    def _start(self) -> bool:
+        """Open the observer, once. Connections may be accepted before `running`, so every hook asks."""
+        if self._observer is not None:
+            return True
+        if self._over:
+            return False
+        self._values = {name: getattr(ctx.options, name) for name in OPTIONS}
+        try:
+            self._settings = settings_of(self._values)
+            self._observer = self._open_observer(self._settings)
+        except BadOption as problem:
+            self._refuse([str(problem)])
+        except OSError as problem:
+            why = problem.strerror or type(problem).__name__
+            self._refuse([f"mcp_output={self._values['mcp_output']} is refused: {why}; allowed is a writable folder."])
+        except Exception as problem:
+            self._refuse([f"mcp_conformance.py could not start: {type(problem).__name__}: {problem}"])
+        return self._observer is not None
+
+    def _refuse(self, problems: list[str]) -> None:
+        """Stop mitmproxy: it must not seem to observe. An error in the log while it starts makes it exit with 1."""
+        for problem in problems:
+            logger.error(problem)
+        if problems:
+            self._over = True
+            ctx.master.shutdown()  # type: ignore[no-untyped-call]
+
+    @_guarded
+    def done(self) -> None:
+        """Everything that runs is still open when the capture ends. Sync: mitmproxy reloads scripts so."""
+        if self._over:
+            return
+        for watched in list(self._watched.values()):
+            self._finish(watched, endings.STILL_OPEN)
+        self._judge_loaded()
+        self._backlog.drain()
+        self._over = True
+        if self._observer is not None:
+            self._observer.finish()
+
+    # Live traffic
+
+    @_guarded
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        if not self._start():
+            return
+        if not flow.live:
+            self._gather(flow)
+            return
+        at = self._notice(flow)
+        verdict = Verdict.BODY_DECIDES if self._scope else self._recogniser.head(*self._head(flow))
+        if verdict is Verdict.OTHER and not self._scope:
+            # Its response may still be an event stream, which must not be held back; nothing else is kept of it.
+            return
+        watched = self._watched[flow.id] = _Watched(flow, verdict, at)
+        self._tap_request(watched)
+
+    @_guarded
+    def request(self, flow: http.HTTPFlow) -> None:
+        watched = self._watched.get(flow.id)
+        if watched is None or not flow.live:
+            return
+        watched.at = self._notice(flow)
+        raw, why_not = self._request_body(watched)
+        if watched.exchange is None:
+            self._recognise(watched, raw, why_not)
+
+    @_guarded
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        if not flow.live or not self._start():
+            return
+        at = self._notice(flow)
+        watched = self._watched.get(flow.id)
+        if watched is not None and watched.exchange is None:
+            self._recognise_late(watched)
+        exchange = watched.exchange if watched is not None else None
+        head = head_of(flow, boundaries_observed=flow.response.raw_content is None)  # type: ignore[union-attr]
+        if watched is None or exchange is None:
+            if head.events and not self._scope and not flow.response.stream:  # type: ignore[union-attr]
+                watched = self._watched.setdefault(flow.id, _Watched(flow, Verdict.OTHER, at))
+                self._tap_response(watched, head)
+            elif watched is not None:
+                self._drop(watched)
+            return
+        if exchange.on_probation and not head.events:
+            exchange.silent = True
+            self._drop(watched)
+            return
+        if not exchange.on_probation:
+            self._recogniser.answered(exchange.origin.endpoint, head.status, head.headers)
+        watched.head = head
+        self._backlog.put((exchange, at, head))
+        self._tap_response(watched, head)
+
+    @_guarded
+    def response(self, flow: http.HTTPFlow) -> None:
+        watched = self._watched.get(flow.id)
+        if watched is not None:
+            self._notice(flow)
+            self._finish(watched, endings.of_response(flow))
+
+    @_guarded
+    def error(self, flow: mitmproxy_flow.Flow) -> None:
+        if not isinstance(flow, http.HTTPFlow):
+            return
+        watched = self._watched.get(flow.id)
+        if watched is None:
+            return
+        idle = self._is_idle(flow)
+        if watched.exchange is None and watched.verdict is Verdict.MCP:
+            self._begin(watched, self._request_part(flow, None, "the request was not completed"))
+        self._finish(watched, endings.of_error(flow, idle=idle))
+
+    @_guarded
+    def client_disconnected(self, client: connection.Client) -> None:
+        """Every flow has had its end before this; one that has not is one that mitmproxy lost in a crash of its own."""
+        self._active.pop(client.id, None)
+        for watched in [watched for watched in self._watched.values() if watched.flow.client_conn.id == client.id]:
+            self._finish(watched, endings.UNKNOWN)
+
+    # Recognition
+
+    @property
+    def _scope(self) -> bool:
+        return self._settings is not None and self._settings.scope is not None
+
+    def _in_scope(self, flow: http.HTTPFlow) -> bool:
+        return self._settings is not None and self._settings.scope is not None and bool(self._settings.scope(flow))
+
+    def _head(self, flow: http.HTTPFlow) -> tuple[str, str, str, Headers]:
+        return endpoint(flow), flow.request.method, target(flow), headers(flow.request)
+
+    def _recognise(self, watched: _Watched, raw: bytes | None, why_not: str) -> None:
+        flow = watched.flow
+        body: Body | None = None
+        if self._scope:
+            is_mcp = self._in_scope(flow)
+        elif watched.verdict is Verdict.BODY_DECIDES:
+            body = _evidence(flow, raw)
+            is_mcp = body is not None and self._recogniser.body(body)
+        else:
+            is_mcp = True
+        if is_mcp:
+            self._begin(watched, self._request_part(flow, raw, why_not, body))
+
+    def _recognise_late(self, watched: _Watched) -> None:
+        """The request did not decide, or is not complete although its response begins."""
+        flow = watched.flow
+        assert flow.response is not None
+        if self._scope:
+            is_mcp = self._in_scope(flow)
+        else:
+            is_mcp = watched.verdict is Verdict.MCP or "mcp-session-id" in flow.response.headers
+        if is_mcp:
+            raw = flow.request.raw_content
+            self._begin(watched, self._request_part(flow, raw, "the response came before the request was complete"))
+
+    def _begin(self, watched: _Watched, part: RequestPart) -> None:
+        exchange = self._exchange(watched.flow, watched.verdict is Verdict.FIRST_EVENT_DECIDES)
+        watched.exchange = exchange
+        self._backlog.put((exchange, watched.at, part), len(part.raw or b""))
+
+    def _exchange(self, flow: http.HTTPFlow, on_probation: bool) -> Exchange:
+        return Exchange(
+            origin_of(flow),
+            self._recogniser,
+            self._next_id,
+            on_probation=on_probation and not self._scope,
+            exact_scope=self._scope,
+        )
+
+    def _next_id(self) -> str:
+        self._exchanges += 1
+        return f"x-{self._exchanges}"
+
+    def _request_part(
+        self, flow: http.HTTPFlow, raw: bytes | None, why_not: str, body: Body | None = None
+    ) -> RequestPart:
+        request = flow.request
+        return RequestPart(request.method, target(flow), request.http_version, headers(request), raw, why_not, body)
+
+    # Bodies
+
+    def _tap_request(self, watched: _Watched) -> None:
+        """Where the user has large bodies streamed, a body has to be caught on its way; else mitmproxy keeps it."""
+        request = watched.flow.request
+        stream = request.stream
+        # A body of unknown size is switched to streaming once it has grown, too late for a callable.
+        may_switch = (
+            bool(ctx.options.stream_large_bodies)
+            and watched.flow.response is None
+            and "content-length" not in request.headers
+            and request.method.upper() == "POST"
+        )
+        if stream or may_switch:
+            inner = stream if callable(stream) else None
+            watched.request_tap = BodyTap(Copy(self._allowance), inner, self.fault)
+            request.stream = watched.request_tap
+
+    def _request_body(self, watched: _Watched) -> tuple[bytes | None, str]:
+        request, tap = watched.flow.request, watched.request_tap
+        if tap is None:
+            return request.raw_content, "it was streamed"
+        data = self._close(tap)
+        if request.raw_content is None and tap.copy.whole and (tap.received or request.stream is tap):
+            request.raw_content = data
+        return request.raw_content, "it was streamed, and not kept"
+
+    def _tap_response(self, watched: _Watched, head: HeadPart) -> None:
+        response = watched.flow.response
+        assert response is not None
+        if response.raw_content is not None:  # another addon has answered; nothing will be streamed
+            return
+        if not head.events and ctx.options.modify_body:  # which needs the body whole
+            return
+        inner = response.stream if callable(response.stream) else None
+        watched.response_tap = ResponseTap(
+            Copy(self._allowance),
+            inner,
+            self.fault,
+            self._clock,
+            functools.partial(self._active.__setitem__, watched.flow.client_conn.id),
+            self._backlog,
+            watched.exchange if head.events else None,
+        )
+        response.stream = watched.response_tap
+
+    def _close(self, tap: BodyTap) -> bytes:
+        tap.closed = True
+        return tap.copy.close()
+
+    def _finish(self, watched: _Watched, ending: Ending) -> None:
+        """The end of a flow, whichever hook brings it first."""
+        flow, exchange, tap = watched.flow, watched.exchange, watched.response_tap
+        self._drop(watched)
+        at = self._clock.now()
+        body, why_not = self._response_body(watched, ending)
+        if exchange is None or exchange.silent:
+            return
+        if ending.ended is not None:
+            flow.metadata[ENDED] = str(ending.ended)
+        if tap is not None:
+            flow.metadata[RECEIVED] = tap.received
+            if watched.head is not None and watched.head.events:
+                flow.metadata[CHUNKS] = bytes(tap.marks.packed)
+        head = watched.head
+        if head is not None and head.events:
+            if tap is None and body:
+                self._backlog.put((exchange, at, body), len(body))
+                at = self._clock.now()
+            body = None
+        octets = tap.received if tap is not None else (len(body) if body is not None else None)
+        self._backlog.put((exchange, at, EndPart(ending, octets, body, why_not)), len(body or b""))
+
+    def _response_body(self, watched: _Watched, ending: Ending) -> tuple[bytes | None, str]:
+        """The response's body as far as it is known to be whole. Leaves a copy with the flow, for whoever shows it."""
+        response, tap = watched.flow.response, watched.response_tap
+        if tap is None:
+            raw = response.raw_content if response is not None else None
+            return (raw if ending.whole else None), "it was not kept"
+        assert response is not None
+        data = self._close(tap)
+        if response.raw_content is None:
+            response.raw_content = data
+        if not ending.whole:
+            return None, "the response did not come to its end"
+        if not tap.copy.whole:
+            return None, TOO_LARGE
+        if not tap.received and response.stream is not tap and response.raw_content:
+            return None, "another addon took the stream"
+        return data, ""
+
+    def _drop(self, watched: _Watched) -> None:
+        self._watched.pop(watched.flow.id, None)
+        if watched.request_tap is not None and not watched.request_tap.closed:
+            self._close(watched.request_tap)
+
+    # Time
+
+    def _notice(self, flow: http.HTTPFlow) -> Microseconds:
+        now = self._active[flow.client_conn.id] = self._clock.now()
+        return now
+
+    def _is_idle(self, flow: http.HTTPFlow) -> bool:
+        """Was the client's connection silent for as long as mitmproxy lets one be?"""
+        last = self._active.get(flow.client_conn.id)
+        return last is not None and self._clock.now() - last >= ctx.options.tcp_timeout * 1_000_000
+
+    # Loaded flows
+
+    def _gather(self, flow: http.HTTPFlow) -> None:
+        """A flow that is not live: all of it is there. Or another addon has just killed it; then nothing came of it."""
+        if flow.response is None and flow.error is not None and flow.error.msg == mitmproxy_flow.Error.KILLED_MESSAGE:
+            return
+        self._loaded.add(flow)
+        if self._loading_timer is not None:
+            self._loading_timer.cancel()
+        if self._loaded.is_full:
+            self._judge_loaded()
+        else:
+            self._loading_timer = asyncio.get_running_loop().call_later(LOADING_PAUSE_S, self._judge_loaded)
+
+    @_guarded
+    def _judge_loaded(self) -> None:
+        if self._loading_timer is not None:
+            self._loading_timer.cancel()
+            self._loading_timer = None
+        for entry in self._loaded.entries():
+            self._judge(entry)
+
+    def _begin_loaded(self, flow: http.HTTPFlow) -> tuple[Exchange, Part] | None:
+        raw = flow.request.raw_content
+        verdict = Verdict.BODY_DECIDES if self._scope else self._recogniser.head(*self._head(flow))
+        body: Body | None = None
+        if self._scope:
+            is_mcp = self._in_scope(flow)
+        elif verdict is Verdict.BODY_DECIDES:
+            body = _evidence(flow, raw)
+            is_mcp = body is not None and self._recogniser.body(body)
+        else:
+            is_mcp = verdict is not Verdict.OTHER
+        if flow.response is not None and verdict is not Verdict.OTHER and "mcp-session-id" in flow.response.headers:
+            is_mcp = True
+        if not is_mcp:
+            return None
+        exchange = self._exchange(flow, verdict is Verdict.FIRST_EVENT_DECIDES)
+        if flow.response is not None and not exchange.on_probation:
+            self._recogniser.answered(exchange.origin.endpoint, flow.response.status_code, headers(flow.response))
+        return exchange, self._request_part(flow, raw, "the file does not hold it", body)
+
+    # Judging
+
+    def _soon(self, turn: Callable[[], None]) -> object:
+        return asyncio.get_running_loop().call_soon(turn)
+
+    def _judge(self, entry: Entry) -> None:
+        exchange, at, part = entry
+        observer = self._observer
+        if observer is None:
+            return
+        try:
+            for observation in exchange.take(at, part):
+                try:
+                    observer.observe(exchange.origin, observation)
+                except Exception as problem:
+                    self.fault(problem)
+        except Exception as problem:
+            exchange.silent = True
+            self.fault(problem)
+
+    def fault(self, problem: Exception) -> None:
+        """Record a fault of our own, each place once, without the text of the exception: it may hold traffic."""
+        trace = problem.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        place = "" if trace is None else f"{trace.tb_frame.f_code.co_qualname}, line {trace.tb_lineno}"
+        key = (type(problem).__name__, place)
+        if key not in self._faults and len(self._faults) < MAX_FAULTS_LOGGED:
+            self._faults.add(key)
+            logger.warning("observer_error: %s in %s; the traffic goes on, some evidence is lost.", *key)
+
+
+def _evidence(flow: http.HTTPFlow, raw: bytes | None) -> Body | None:
+    """The body of a POST to an unknown endpoint, read if it may be JSON-RPC at all."""
+    if not raw:
+        return None
+    lines = headers(flow.request)
+    if "content-encoding" not in lines and b'"jsonrpc"' not in raw:
+        return None
+    return read_body(lines, raw, "")

@@ -1,0 +1,101 @@
+"""Flows that were loaded from a file (`-r`), judged as if they came by again.
+
+A file holds flows in the order in which they ended. What is judged is the order in which things happened, so flows are
+gathered first and taken apart into one sequence of parts, by time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from operator import itemgetter
+from typing import Final
+
+from mitmproxy import http
+
+from mcp_wire.live import endings
+from mcp_wire.live.clock import Microseconds
+from mcp_wire.live.exchange import EndPart, Exchange, HeadPart, LostPart, Part
+from mcp_wire.live.marks import received_octets, stored_chunks
+from mcp_wire.live.messages import head_of
+
+MAX_GATHERED_OCTETS: Final = 256 * 1024 * 1024
+"""Bodies gathered before they are judged. A larger file is judged in stretches, each in the order of its times."""
+
+Entry = tuple[Exchange, Microseconds, Part]
+
+
+class LoadedFlows:
+    """Gathers flows. `begin` makes an exchange and its first part of a flow, or None where it is not MCP."""
+
+    def __init__(self, begin: Callable[[http.HTTPFlow], tuple[Exchange, Part] | None]) -> None:
+        self._begin = begin
+        self._flows: dict[str, http.HTTPFlow] = {}
+        self._octets = 0
+        self._zero: Microseconds | None = None
+
+    def __len__(self) -> int:
+        return len(self._flows)
+
+    @property
+    def is_full(self) -> bool:
+        return self._octets > MAX_GATHERED_OCTETS
+
+    def add(self, flow: http.HTTPFlow) -> None:
+        """Take a flow in; one that is announced twice counts once."""
+        if flow.id not in self._flows:
+            self._flows[flow.id] = flow
+            for message in (flow.request, flow.response):
+                self._octets += len(message.raw_content or b"") if message is not None else 0
+
+    def entries(self) -> Iterator[Entry]:
+        """Everything gathered, in the order of time, with strictly increasing times. Empties the collection."""
+        flows = sorted(self._flows.values(), key=lambda flow: flow.request.timestamp_start)
+        self._flows.clear()
+        self._octets = 0
+        parts: list[Entry] = []
+        for flow in flows:
+            begun = self._begin(flow)
+            if begun is not None:
+                exchange, request = begun
+                parts += ((exchange, at, part) for at, part in _parts(flow, exchange, request))
+        parts.sort(key=itemgetter(1))
+        last = -1
+        for exchange, at, part in parts:
+            if self._zero is None:
+                self._zero = at
+            last = max(last + 1, at - self._zero)
+            yield exchange, last, part
+
+
+def _parts(flow: http.HTTPFlow, exchange: Exchange, request: Part) -> Iterator[tuple[Microseconds, Part]]:
+    """The parts of one flow. Times never run backwards within it, whatever the file says."""
+    at = _us(flow.request.timestamp_end or flow.request.timestamp_start)
+    yield at, request
+    ending = endings.of_stored(flow)
+    response = flow.response
+    if response is None:
+        yield max(at, _us(flow.error.timestamp) if flow.error is not None else at), EndPart(ending, None, None, "")
+        return
+    at = max(at, _us(response.timestamp_start))
+    head, body = head_of(flow), response.raw_content
+    passed = received_octets(flow.metadata)
+    cut_short = body is None or (passed is not None and passed > len(body))
+    if head.events:
+        chunks, observed = stored_chunks(body or b"", flow.metadata)
+        yield at, HeadPart(head.status, head.headers, True, observed and not cut_short)
+        for chunk in chunks:
+            at = max(at, chunk.wall_us if chunk.wall_us is not None else at)
+            yield at, chunk.data
+        if cut_short:
+            yield at, LostPart("the file does not hold the whole stream")
+    else:
+        yield at, head
+    over = response.timestamp_end or (flow.error.timestamp if flow.error is not None else None)
+    at = max(at, _us(over)) if over is not None else at
+    whole = ending.whole and not cut_short
+    octets = passed if passed is not None else (len(body) if body is not None else None)
+    yield at, EndPart(ending, octets, body if whole else None, "the file does not hold the whole body")
+
+
+def _us(seconds: float) -> Microseconds:
+    return round(seconds * 1_000_000)

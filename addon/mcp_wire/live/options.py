@@ -1,0 +1,165 @@
+"""The options of the addon: declared as text and checked here.
+
+mitmproxy checks typed options of a script where nobody hears the answer: a value of the wrong type leaves the proxy
+running without the script. So every option is a string for mitmproxy, and `refusal` says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from mitmproxy import flowfilter
+
+from mcp_wire.protocol.profiles import PROFILES
+
+PREFIX: Final = "mcp_"
+AUTO: Final = "auto"
+LIVE_PROFILES: Final = tuple(name for name, profile in PROFILES.items() if not profile.archived)
+MAX_SHOWN: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The checked options. `profile` None: by evidence. `scope` None: MCP is recognised by evidence."""
+
+    output: Path
+    profile: str | None
+    scope: flowfilter.TFilter | None
+    extended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    default: str
+    help: str
+    allowed: str
+    accepts: Callable[[str], bool]
+
+
+class BadOption(Exception):
+    """One sentence that names the option, the value and what is allowed."""
+
+
+def _is_folder_name(value: str) -> bool:
+    # A folder that cannot be made or written is the observer's to report; here only what can never be one.
+    if not value.strip() or "\0" in value:
+        return False
+    path = Path(value).expanduser()
+    return path.is_dir() or not path.exists()
+
+
+def _is_filter(value: str) -> bool:
+    if not value:
+        return True
+    try:
+        flowfilter.parse(value)
+    except ValueError:
+        return False
+    return True
+
+
+OPTIONS: Final[dict[str, _Option]] = {
+    "mcp_output": _Option(
+        "mcp-conformance",
+        "Folder for findings, transcripts and the report; made if it is not there.",
+        "the name of a folder, existing or new",
+        _is_folder_name,
+    ),
+    "mcp_profile": _Option(
+        AUTO,
+        f"Protocol profile to judge by: {AUTO} (each conversation by its own evidence), {', '.join(LIVE_PROFILES)}.",
+        f"one of {', '.join((AUTO, *LIVE_PROFILES))}",
+        lambda value: value in (AUTO, *LIVE_PROFILES),
+    ),
+    "mcp_scope": _Option(
+        "",
+        "mitmproxy flow filter: exactly what it matches is judged. Empty: MCP traffic is recognised by evidence.",
+        "a mitmproxy flow filter such as '~d example.com & ~u /mcp', or nothing",
+        _is_filter,
+    ),
+    "mcp_extended": _Option(
+        "false",
+        "Judge by the extended rule set as well: true or false.",
+        "true or false",
+        lambda value: value in ("true", "false"),
+    ),
+}
+
+
+def refusal(name: str, value: object) -> str | None:
+    """Why `value` is no value for this option, as one sentence; None if it is one."""
+    option = OPTIONS[name]
+    if isinstance(value, str) and option.accepts(value):
+        return None
+    profile = PROFILES.get(value) if isinstance(value, str) else None
+    if name == "mcp_profile" and profile is not None and profile.archived:
+        return (
+            f"{name}={value} is refused: this archived profile is never chosen for live traffic; "
+            f"allowed is {option.allowed}."
+        )
+    return f"{name}={_shown(value)} is refused: allowed is {option.allowed}."
+
+
+def settings_of(values: Mapping[str, object]) -> Settings:
+    """The checked settings. Raises BadOption for the first value that is refused."""
+    for name in OPTIONS:
+        problem = refusal(name, values[name])
+        if problem is not None:
+            raise BadOption(problem)
+    text = {name: str(values[name]) for name in OPTIONS}
+    return Settings(
+        output=Path(text["mcp_output"]).expanduser(),
+        profile=None if text["mcp_profile"] == AUTO else text["mcp_profile"],
+        scope=flowfilter.parse(text["mcp_scope"]) if text["mcp_scope"] else None,
+        extended=text["mcp_extended"] == "true",
+    )
+
+
+def repair_deferred(deferred: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Look at what `--set` and config.yaml said before the options existed. Returns (refusals, warnings).
+
+    mitmproxy sets these values after `load`, and where a value does not fit it stops loading without a word. A YAML
+    boolean or number is what the same word is on the command line, and is made that.
+    """
+    refusals: list[str] = []
+    warnings: list[str] = []
+    for name in list(deferred):
+        if name in OPTIONS:
+            problem = _repair(name, deferred)
+            if problem is not None:
+                refusals.append(problem)
+                # Set as it stands, it would silence the whole addon, this refusal included.
+                del deferred[name]
+        elif name.startswith(PREFIX):
+            near = difflib.get_close_matches(name, OPTIONS, n=1, cutoff=0.75)
+            if near:
+                refusals.append(f"{name} is no option; did you mean {near[0]}? The options are {', '.join(OPTIONS)}.")
+            else:
+                warnings.append(f"{name} is not an option of mcp_conformance.py; they are {', '.join(OPTIONS)}.")
+    return refusals, warnings
+
+
+def _repair(name: str, deferred: dict[str, Any]) -> str | None:
+    value = deferred[name]
+    given = getattr(value, "val", None)
+    if isinstance(given, list):  # from --set, not yet converted
+        allowed = OPTIONS[name].allowed
+        if not given:
+            return f"{name} was set without a value; allowed is {allowed}."
+        if len(given) > 1:
+            return f"{name} was set {len(given)} times ({', '.join(map(_shown, given))}); allowed is once, {allowed}."
+        return None
+    if isinstance(value, bool):
+        deferred[name] = "true" if value else "false"
+    elif not isinstance(value, str):
+        return refusal(name, value)
+    return None
+
+
+def _shown(value: object) -> str:
+    text = value if isinstance(value, str) and value.isprintable() and value else repr(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
