@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_wire.wire import content_coding
 from mcp_wire.wire.content_coding import (
     EXPANSION_ALLOWANCE_BYTES,
     EXPANSION_RATIO,
@@ -171,6 +172,22 @@ def test_more_output_than_one_piece_waits_behind_all_input() -> None:
         for _, content_encoding, encode in SINGLE:
             flushed = encode([body])[0]
             assert decoder_for(content_encoding).feed(flushed) == body, (content_encoding, size)
+
+
+def test_output_that_waits_behind_a_full_piece_needs_no_further_input() -> None:
+    for size in range(PIECE_BYTES, PIECE_BYTES + 300, 50):
+        flushed = gzip([bytes(size)])[0]
+        for end in range(len(flushed) - 12, len(flushed)):
+            whole = decode("gzip", [flushed[:end]])
+            assert whole == decode("gzip", bytewise(flushed[:end])), (size, end)
+
+
+def test_bare_deflate_that_begins_almost_like_zlib() -> None:
+    """The padding of a stored block is free, and may make its first byte that of a zlib header."""
+    stored = b"\x08" + (5).to_bytes(2, "little") + (0xFFFF - 5).to_bytes(2, "little") + b"hello"
+    last = b"\x03\x00"
+    for chunks in ([stored + last], bytewise(stored + last)):
+        assert decode("deflate", chunks) == (b"hello", None, False)
 
 
 def test_pieces_are_small_whatever_one_chunk_holds() -> None:
@@ -384,6 +401,28 @@ def test_a_bomb_stops_at_the_bound(content_encoding: str, make: Callable[[], byt
         assert list(decoder.pieces(coded[:100])) == []
         produced.append(total)
     assert len(set(produced)) == 1
+
+
+@pytest.mark.parametrize(
+    ("content_encoding", "encode"), [("gzip", gzip), ("deflate", bare_deflate), ("zstd", with_zstd)]
+)
+@given(parts=st.lists(st.integers(0, 400).map(bytes) | st.binary(max_size=60), max_size=8), data=st.data())
+def test_what_is_a_bomb_does_not_depend_on_the_cut(
+    content_encoding: str,
+    encode: Callable[[Sequence[bytes]], list[bytes]],
+    parts: list[bytes],
+    data: st.DataObject,
+) -> None:
+    coded = b"".join(encode(parts))
+    places = data.draw(st.lists(st.integers(min_value=0, max_value=400), max_size=8))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(content_coding, "EXPANSION_ALLOWANCE_BYTES", 100)
+        patch.setattr(content_coding, "EXPANSION_RATIO", 2)
+        patch.setattr(content_coding, "SLICE_BYTES", 8)
+        whole = decode(content_encoding, [coded])
+        assert whole[1] in (None, BOMB)
+        assert decode(content_encoding, bytewise(coded)) == whole
+        assert decode(content_encoding, cut(coded, places)) == whole
 
 
 @single_codings

@@ -568,11 +568,19 @@ def test_the_limit_of_lines(lines: int, too_large: bool, end: bytes) -> None:
 
 
 def test_a_long_line_of_a_large_block_is_forgotten() -> None:
-    stream = b"id: 1\nid: " + b"2" * 70 + b"\nevent: " + b"e" * 70 + b"\ndata: " + b"x" * 70 + b"\n\n"
+    stream = b"id: 1\nid: " + b"2" * 70 + b"\nevent: " + b"e" * 70 + b"\nretry: 5\ndata: " + b"x" * 70 + b"\n\n"
     for chunks in ([stream], bytewise(stream)):
         with limits(64, kept_line_bytes=20):
             (block,) = read(*chunks)
-        assert (block.id, block.event_type, block.dispatched) == ("1", "message", True)
+        assert (block.id, block.event_type, block.retry_ms, block.dispatched) == ("1", "message", 5, True)
+
+
+@pytest.mark.parametrize(("values", "invalid"), [("x 9 y", "y"), ("x 9", None), ("9 x 8", None), ("x y 9 z", "z")])
+def test_the_last_retry_of_a_large_block_decides(values: str, invalid: str | None) -> None:
+    stream = "".join(f"retry: {value}\n" for value in values.split()).encode() + b"\n"
+    with limits(8):
+        (block,) = read(stream)
+    assert (block.too_large, block.retry_invalid) == (True, invalid)
 
 
 def test_a_tail_that_is_too_large() -> None:

@@ -144,7 +144,7 @@ class EventStreamReader:
             self._head = None
             if data.startswith(_BYTE_ORDER_MARK):
                 self.had_bom = self._leading_bom = True
-                position = early = len(_BYTE_ORDER_MARK)
+                position = len(_BYTE_ORDER_MARK)
 
         size = len(data)
         has_cr = b"\r" in data
@@ -163,10 +163,8 @@ class EventStreamReader:
                     continue
                 self._block_open = True
                 self._line_end_unpaired = False
-                self._line_is_empty = False
                 self._start = base + position
                 self._first_chunk = self._head_chunk if position < early else chunk
-            self._after_cr = False
 
             if self._line_is_empty and scan < size and data[scan] in b"\r\n":
                 end = scan + 1
