@@ -81,6 +81,8 @@ class Conversation:
     era: ServerEra = field(default_factory=ServerEra)
     tools: ToolDefinitions = field(default_factory=ToolDefinitions)
     first_initialize: Exchange | None = None
+    answers_posts: bool = False
+    """Some POST was answered 2xx, so that the endpoint exists and speaks."""
     legacy_transport: bool = False
     """An `endpoint` event was seen: the 2024-11-05 HTTP+SSE transport, which is recognised and left alone."""
 
@@ -167,12 +169,17 @@ class Conversation:
             self.sessions.put(head.session_id, session)
             if session is self.sessionless:
                 self.sessionless = Session()
-        if head.status == 404 and request.session_id is not None and session.refused is None:
-            session.refused = exchange
+        if head.status == 404 and request.session_id is not None and request.session_id == session.id:
+            if request.method.upper() == "POST":
+                session.refused = session.refused or exchange
+            elif request.method.upper() == "GET" and request.last_event_id is None:
+                session.refused_get = exchange
         if request.method.upper() == "DELETE" and head.is_success and request.session_id is not None:
             session.deleted = session.deleted or exchange
         if head.is_success and "authorization" not in request.headers:
             session.served_unauthorized = session.served_unauthorized or exchange
+        if request.method.upper() == "POST" and head.is_success:
+            self.answers_posts = True
         if exchange.is_event_stream:
             self.open_streams[exchange.id] = exchange
             if exchange.stream is None:

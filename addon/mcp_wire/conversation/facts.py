@@ -70,9 +70,38 @@ class Exchange:
         return self.head is not None and self.head.media_type == EVENT_STREAM
 
     @property
+    def stream_path(self) -> str:
+        return f"{self.path}/response/chunks"
+
+    @property
     def is_open(self) -> bool:
         """No end was seen: the exchange is still running, or the capture stopped before it did."""
         return self.ending is None or self.ending.ended is Ended.OPEN
+
+    @property
+    def owes_nothing_but_202(self) -> bool:
+        """Its POST carried notifications or responses only."""
+        return self.request.method.upper() == "POST" and self.request.carries_only_notifications_or_responses
+
+    @property
+    def was_cut(self) -> bool:
+        """The response ended before it was complete, as far as that was seen."""
+        ending = self.ending
+        if ending is None or ending.ended not in (None, Ended.COMPLETE):
+            return True
+        declared = self.head.content_length if self.head is not None else None
+        received = self.received_octets
+        return declared is not None and received is not None and received < declared
+
+    @property
+    def received_octets(self) -> int | None:
+        """Octets of the response body as they were received, None where neither an edge nor a text tells."""
+        if self.ending is not None and self.ending.received_octets is not None:
+            return self.ending.received_octets
+        if self.head is None or self.content is None or "content-encoding" in self.head.headers:
+            return None
+        body = self.content.body
+        return len(body.text.encode("utf-8", "surrogatepass")) if body.text is not None else body.raw_size
 
     def release(self) -> None:
         """Let go of large bodies once every rule has read them; from then on they count as not captured."""
@@ -158,6 +187,12 @@ class ResponseHead:
     @property
     def is_success(self) -> bool:
         return 200 <= self.status < 300
+
+    @property
+    def content_length(self) -> int | None:
+        """Content-Length in octets, None where it is absent or not a number."""
+        value = self.headers.get("content-length")
+        return int(value) if value is not None and value.isascii() and value.isdigit() and len(value) < 16 else None
 
     @property
     def headers_path(self) -> str:
@@ -350,7 +385,9 @@ class Session:
     deleted: Exchange | None = None
     """The DELETE that the server accepted (2xx)."""
     refused: Exchange | None = None
-    """The first exchange with this session id that was answered 404."""
+    """The first POST with this session id that was answered 404."""
+    refused_get: Exchange | None = None
+    """The latest GET with this session id, resuming nothing, that was answered 404."""
     exchanges: int = 0
     first_exchange: Exchange | None = None
     latest_exchange: Exchange | None = None

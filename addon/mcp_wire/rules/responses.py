@@ -1,22 +1,38 @@
-"""How a server answers: status and media type."""
+"""How a server answers: status, media type, and whether there is content."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
-from mcp_wire.conversation.facts import EVENT_STREAM, JSON_MEDIA_TYPE, ResponseHead
+from mcp_wire.conversation.facts import EVENT_STREAM, JSON_MEDIA_TYPE, Ending, Exchange, ResponseHead
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.profiles import (
+    MODERN_REVISIONS,
     R2025_03_26,
     R2025_06_18,
     R2025_11_25,
     R2026_07_28,
     SESSION_REVISIONS,
 )
+from mcp_wire.wire.jsonrpc import Envelope, classify, is_valid_seed_envelope
+from mcp_wire.wire.strict_json import MISSING
 
 BOOK: Final = RuleBook("response")
 rule = BOOK.rule
+
+SENDING: Final = {
+    R2025_03_26: "basic/transports#sending-messages-to-the-server",
+    R2025_06_18: "basic/transports#sending-messages-to-the-server",
+    R2025_11_25: "basic/transports#sending-messages-to-the-server",
+    R2026_07_28: "basic/transports/streamable-http#sending-messages",
+}
+
+# Refusals of a GET that have reasons of their own: a missing session or unknown version, authorization, an expired
+# session, Accept, a conflict (`concurrent_stream_rejected`), a wrong authority, a rate limit.
+EXPLAINED_REFUSALS: Final = frozenset({400, 401, 403, 405, 406, 409, 421, 429})
+TAKEOVER_MS: Final = 1_000.0
+"""A stream that the server ends this soon after another one opened was ended because of it."""
 
 
 @rule(
@@ -108,3 +124,304 @@ def _is_stream_request(head: ResponseHead) -> bool:
         return False
     asked = EVENT_STREAM in (request.headers.joined("accept") or "").lower()
     return asked or bool(request.session_id or request.version_header or request.last_event_id)
+
+
+@rule(
+    "invalid_response_jsonrpc",
+    level="error",
+    party="server",
+    layer="response_framing",
+    cites=SENDING,
+    says="A JSON answer to a request is one JSON-RPC response.",
+    fix='Return one object with `"jsonrpc": "2.0"`, the id of the request, and either result or error.',
+    exceptions=(
+        "2025-03-26 allows an array for a batch. Bodies of 4xx and 5xx are free. A body that was cut on the way is "
+        "`truncated_response`."
+    ),
+    evidence="The whole response body, and the request that it answers.",
+)
+def json_answer_is_one_response(ending: Ending, conversation: Conversation) -> Verdicts:
+    exchange = ending.exchange
+    if not _answers_request_with_json(exchange) or exchange.content is None:
+        return
+    body = exchange.content.body
+    if not body.is_captured:
+        yield CannotTell("the response body was not captured")
+    elif body.is_empty:
+        return
+    elif exchange.was_cut and not body.is_json:
+        yield CannotTell("the response was cut")
+    elif body.has("too_deep"):
+        yield CannotTell("the body is deeper than this tool reads")
+    elif body.value is MISSING or not body.strict:
+        kinds = ", ".join(sorted({fault.kind.replace("_", " ") for fault in body.faults}))
+        yield Violated(exchange.content.path, f"The answer is not strict JSON ({kinds}).")
+    else:
+        why = _fault_of_answer(classify(body.value), exchange, conversation)
+        yield SATISFIED if why is None else Violated(exchange.content.path, f"The JSON answer is {why}.")
+
+
+def _answers_request_with_json(exchange: Exchange) -> bool:
+    head, request = exchange.head, exchange.request
+    posted = request.method.upper() == "POST" and request.carries_request
+    return posted and head is not None and head.is_success and head.media_type == JSON_MEDIA_TYPE
+
+
+def _fault_of_answer(envelope: Envelope, exchange: Exchange, conversation: Conversation) -> str | None:
+    if envelope.kind == "batch":
+        batched = any(message.in_batch for message in exchange.request.messages)
+        if conversation.revision != R2025_03_26 or not batched:
+            return "an array where one response is owed"
+        responses = [member.kind in ("response", "error_response") for member in envelope.members]
+        return None if responses and all(responses) else "an array with members that are no responses"
+    if envelope.kind in ("request", "notification"):
+        return f"a {envelope.kind}, not a response"
+    if is_valid_seed_envelope(envelope, error_id_optional=True):
+        return None
+    return "not one JSON-RPC 2.0 response: " + (", ".join(envelope.faults) or "no kind of message").replace("_", " ")
+
+
+@rule(
+    "accepted_status_not_202",
+    level="error",
+    party="server",
+    layer="response_framing",
+    version_neutral=True,
+    cites=SENDING,
+    says="A POST of notifications or responses that the server accepts is answered 202.",
+    fix="Return 202 with no body.",
+    exceptions="Any 4xx or 5xx is a refusal, which is legal.",
+    evidence="A request body that was captured, and the response head.",
+)
+def accepted_is_202(head: ResponseHead, conversation: Conversation) -> Verdicts:
+    if not head.exchange.owes_nothing_but_202 or not head.is_success or conversation.legacy_transport:
+        return
+    if head.status == 202:
+        yield SATISFIED
+    else:
+        yield Violated(head.status_path, f"A POST without requests was answered {head.status} instead of 202.")
+
+
+@rule(
+    "accepted_body_not_empty",
+    level="error",
+    party="server",
+    layer="response_framing",
+    version_neutral=True,
+    cites=SENDING,
+    says="The answer to a POST of notifications or responses has no body.",
+    fix="Send no content with the 202.",
+    exceptions="A Content-Type on an empty body, `Content-Length: 0` and an empty chunked body are fine.",
+    evidence="The whole response body.",
+)
+def accepted_has_no_body(ending: Ending, conversation: Conversation) -> Verdicts:
+    exchange = ending.exchange
+    head = exchange.head
+    if head is None or not exchange.owes_nothing_but_202 or not head.is_success or conversation.legacy_transport:
+        return
+    if exchange.is_event_stream:
+        if exchange.events:
+            yield Violated(exchange.stream_path, "A POST without requests was answered with an event stream.")
+        return
+    body = exchange.content.body if exchange.content is not None else None
+    if body is None or not body.is_captured:
+        yield CannotTell("the response body was not captured")
+    elif body.is_empty:
+        yield SATISFIED
+    else:
+        what = "a JSON-RPC message" if exchange.messages else "content"
+        yield Violated(f"{exchange.path}/response/body", f"A POST without requests was answered with {what}.")
+
+
+@rule(
+    "request_answered_without_content",
+    level="error",
+    party="server",
+    layer="response_framing",
+    version_neutral=True,
+    cites=SENDING,
+    says="A request that is not refused is answered 200, with JSON or an event stream.",
+    fix="Answer 200 with application/json or text/event-stream.",
+    exceptions="202 to a request belongs to the 2024-11-05 transport. A body cut on the way is `truncated_response`.",
+    evidence="A request body that was captured, and the whole response.",
+)
+def request_gets_content(ending: Ending, conversation: Conversation) -> Verdicts:
+    exchange = ending.exchange
+    head, request = exchange.head, exchange.request
+    if head is None or not head.is_success or request.method.upper() != "POST" or not request.carries_request:
+        return
+    if conversation.legacy_transport or exchange.is_event_stream:
+        return
+    if head.status != 200:
+        yield Violated(head.status_path, f"A request was answered {head.status}; 200 with content is owed.")
+        return
+    body = exchange.content.body if exchange.content is not None else None
+    if body is None or not body.is_captured:
+        yield CannotTell("the response body was not captured")
+    elif not body.is_empty:
+        yield SATISFIED
+    elif exchange.was_cut:
+        yield CannotTell("the response was cut")
+    elif head.media_type == JSON_MEDIA_TYPE:
+        yield Violated(head.status_path, "A request was answered 200 with an empty body.")
+
+
+@rule(
+    "get_not_sse_or_405",
+    level="error",
+    party="server",
+    layer="response_framing",
+    revisions=SESSION_REVISIONS,
+    cites="basic/transports#listening-for-messages-from-the-server",
+    says="A GET is answered by an event stream or by 405.",
+    fix="Return 405 with an Allow header when the endpoint offers no stream.",
+    exceptions=(
+        "400, 401, 403, 406, 409, 421, 429 and 5xx have reasons of their own. 404 is right for an expired session: it "
+        "counts only once a later request of the same session succeeds, or where no session id was sent and the "
+        "endpoint answers POSTs."
+    ),
+    evidence="Request and response head; for 404 a later success of the same session.",
+)
+def get_refused_with_405(head: ResponseHead, conversation: Conversation) -> Verdicts:
+    exchange = head.exchange
+    yield from _session_outlived_404(head)
+    if not _is_stream_request(head) or conversation.legacy_transport or head.status >= 500:
+        return
+    if head.is_success or head.status == 405:
+        yield SATISFIED
+    elif head.status == 404:
+        if (
+            exchange.request.session_id is None
+            and exchange.request.last_event_id is None
+            and conversation.answers_posts
+        ):
+            yield Violated(head.status_path, "The GET was answered 404; POSTs to the same endpoint work.")
+        else:
+            yield CannotTell("404 is right for a session that is over")
+    elif head.status not in EXPLAINED_REFUSALS:
+        yield Violated(head.status_path, f"The GET was answered {head.status}; an event stream or 405 is owed.")
+
+
+def _session_outlived_404(head: ResponseHead) -> Verdicts:
+    """A success shows that the session was alive when its GET was answered 404."""
+    exchange = head.exchange
+    refused = exchange.session.refused_get
+    if refused is None or refused.head is None or exchange.index <= refused.index or not head.is_success:
+        return
+    if exchange.request.session_id != refused.request.session_id or exchange.request.method.upper() != "POST":
+        return
+    exchange.session.refused_get = None
+    yield Violated(
+        refused.head.status_path,
+        "The GET was answered 404 while its session was alive: a later request of the session succeeded.",
+        exchange=refused.id,
+    )
+
+
+@rule(
+    "concurrent_stream_rejected",
+    level="warning",
+    party="server",
+    layer="stream_routing",
+    revisions=SESSION_REVISIONS,
+    cites="basic/transports#multiple-connections",
+    says="A client may hold several event streams of one session at the same time.",
+    fix="Keep all streams, and send each message on one of them.",
+    exceptions=(
+        "The text gives the client a MAY and the server no MUST: a warning. A GET with Last-Event-ID may supersede the "
+        "stream that it resumes. 400, 401, 403, 404, 405, 406, 421 and 429 have reasons of their own."
+    ),
+    evidence="An open stream of the same session, and the refusal of another; or its end right after the other opened.",
+)
+def second_stream_is_accepted(fact: ResponseHead | Ending, conversation: Conversation) -> Verdicts:
+    if isinstance(fact, ResponseHead):
+        yield from _second_get(fact, conversation)
+    else:
+        yield from _first_stream_ended(fact, conversation)
+
+
+def _second_get(head: ResponseHead, conversation: Conversation) -> Verdicts:
+    exchange = head.exchange
+    request = exchange.request
+    if request.method.upper() != "GET" or request.session_id is None or request.last_event_id is not None:
+        return
+    others = [
+        other
+        for other in conversation.open_streams.values()
+        if other is not exchange and other.session is exchange.session and other.request.method.upper() == "GET"
+    ]
+    if not others:
+        return
+    if exchange.is_event_stream and head.is_success:
+        yield SATISFIED
+    elif head.status == 409 or (400 <= head.status < 500 and head.status not in EXPLAINED_REFUSALS | {404}):
+        yield Violated(head.status_path, f"A second GET stream was refused with {head.status} while another is open.")
+
+
+def _first_stream_ended(ending: Ending, conversation: Conversation) -> Verdicts:
+    old = ending.exchange
+    if not ending.by_server or not _is_standalone(old) or ending.t_ms is None or old.session.deleted is not None:
+        return
+    for new in conversation.open_streams.values():
+        opened = new.head.t_ms if new.head is not None else None
+        if new is old or new.session is not old.session or not _is_standalone(new) or opened is None:
+            continue
+        if new.index > old.index and 0 <= ending.t_ms - opened <= TAKEOVER_MS:
+            yield Violated(
+                old.stream_path,
+                f"The server ended the stream {ending.t_ms - opened:.0f} ms after another one of the session opened.",
+            )
+            return
+
+
+def _is_standalone(exchange: Exchange) -> bool:
+    request = exchange.request
+    return request.method.upper() == "GET" and request.session_id is not None and request.last_event_id is None
+
+
+@rule(
+    "legacy_method_not_405",
+    level="warning",
+    party="server",
+    layer="profile_mixing",
+    revisions=MODERN_REVISIONS,
+    cites={R2026_07_28: "basic/transports/streamable-http#earlier-streamable-http-revisions"},
+    says="A server that speaks only 2026-07-28 or later answers GET and DELETE with 405.",
+    fix="Return 405 with an Allow header.",
+    exceptions="401, 403, 429 and 5xx are not judged.",
+    evidence="The server's own list of supported versions, without any earlier one.",
+)
+def modern_server_refuses_with_405(head: ResponseHead, conversation: Conversation) -> Verdicts:
+    if head.exchange.request.method.upper() not in ("GET", "DELETE"):
+        return
+    if head.status in (401, 403, 429) or head.status >= 500:
+        return
+    if not conversation.era.is_modern_only:
+        yield CannotTell("nothing shows that the server has no earlier revision")
+    elif head.status == 405:
+        yield SATISFIED
+    else:
+        method = head.exchange.request.method.upper()
+        yield Violated(head.status_path, f"The {method} was answered {head.status} instead of 405.")
+
+
+@rule(
+    "method_not_allowed_without_allow",
+    level="warning",
+    party="server",
+    layer="response_framing",
+    version_neutral=True,
+    rule_set="extended",
+    cites={"RFC 9110": "https://www.rfc-editor.org/rfc/rfc9110#section-15.5.6"},
+    says="A 405 lists the methods that are allowed.",
+    fix="Send `Allow: POST` (or whatever list is supported) with the 405.",
+    exceptions="A duty of HTTP that MCP does not restate; an intermediary may have stripped the header.",
+    evidence="The response head.",
+)
+def refusal_lists_methods(head: ResponseHead, _conversation: Conversation) -> Verdicts:
+    if head.status != 405:
+        return
+    if "allow" in head.headers:
+        yield SATISFIED
+    else:
+        yield Violated(head.headers_path, "The 405 has no Allow header.")
