@@ -7,7 +7,7 @@ Only shapes: what a page of the specification says beyond the schema is the busi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
@@ -206,7 +206,7 @@ class _Step:
 
     kind: Literal["member", "key", "index", "arm"]
     name: str
-    owner: str = ""
+    owner: str = field(default="", compare=False)
 
     @property
     def shown(self) -> str:
@@ -428,13 +428,13 @@ class _Member:
 def _members(model: type[BaseModel]) -> dict[str, _Member]:
     """The members of a class by their names on the wire."""
     return {
-        field.alias or attribute: _Member(
+        info.alias or attribute: _Member(
             attribute,
-            field.annotation,
-            takes_null=field.is_required() or Any in _arms(field.annotation),
-            holds_models=_holds_models(field.annotation),
+            info.annotation,
+            takes_null=info.is_required() or Any in _arms(info.annotation),
+            holds_models=_holds_models(info.annotation),
         )
-        for attribute, field in model.model_fields.items()
+        for attribute, info in model.model_fields.items()
     }
 
 
