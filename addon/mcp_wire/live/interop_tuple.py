@@ -1,0 +1,150 @@
+"""The interoperability tuple: who spoke with whom, over what, as far as the beginning of a conversation shows it.
+
+It is read from redacted observations only, so it can show nothing that the transcript itself does not. What redaction
+replaced by a label is unknown, and unknown parts are absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from mcp_wire.conversation.exchange_reader import ExchangeReader
+from mcp_wire.conversation.facts import Fact, Message
+from mcp_wire.conversation.profile_selection import bundled
+from mcp_wire.live.directory import Origin
+from mcp_wire.privacy.labels import is_label
+from mcp_wire.wire.headers import Headers
+from mcp_wire.wire.observation import ExchangeEnded, Observation, RequestSeen, ResponseBody, ResponseChunk, ResponseSeen
+from mcp_wire.wire.strict_json import JsonValue
+
+EXCHANGES_READ: Final = 16
+"""Peers name themselves early or never; later exchanges are not asked."""
+MAX_INTERMEDIARIES: Final = 8
+
+_CLIENT_INFO: Final = "io.modelcontextprotocol/clientInfo"
+_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+
+
+class InteropTuple:
+    """The tuple of one conversation, growing while its first exchanges are read."""
+
+    __slots__ = ("_left", "_members", "_readers")
+
+    def __init__(self, profile: str) -> None:
+        self._members: dict[str, JsonValue] = {}
+        self._readers: dict[str, ExchangeReader] = {}
+        self._left = EXCHANGES_READ
+        known = bundled(profile)
+        if known is not None:
+            self._members["revision"] = known.revision
+
+    @property
+    def members(self) -> dict[str, JsonValue]:
+        """A copy, in a fixed order."""
+        return {name: self._members[name] for name in _ORDER if name in self._members}
+
+    def take(self, origin: Origin, redacted: Iterable[Observation]) -> bool:
+        """Read on. True if something was learned."""
+        if not self._left and not self._readers:
+            return False
+        learned = False
+        for observation in redacted:
+            for name, value in self._told(origin, observation):
+                if name == "intermediaries":
+                    learned = self._passed_through(value) or learned
+                elif name not in self._members:
+                    self._members[name] = value
+                    learned = True
+        return learned
+
+    def _told(self, origin: Origin, observation: Observation) -> Iterator[tuple[str, JsonValue]]:
+        if isinstance(observation, RequestSeen):
+            if not self._left:
+                return
+            self._left -= 1
+            reader = self._readers[observation.exchange] = ExchangeReader(0, observation)
+            yield from _of_request(origin, observation)
+            yield from _named(reader.request(observation))
+            return
+        found = self._readers.get(observation.exchange)
+        if found is None:
+            return
+        match observation:
+            case ResponseSeen():
+                yield from _known("server_software", observation.headers.get("server"))
+                yield from _via(observation.headers)
+                yield from _named(found.response(observation))
+            case ResponseChunk():
+                yield from _named(found.chunk(observation))
+            case ResponseBody():
+                yield from _named(found.body(observation))
+            case ExchangeEnded():
+                del self._readers[observation.exchange]
+                yield from _named(found.end(observation))
+
+    def _passed_through(self, value: JsonValue) -> bool:
+        passed = self._members.setdefault("intermediaries", [])
+        assert isinstance(passed, list)
+        if value in passed or len(passed) >= MAX_INTERMEDIARIES:
+            return False
+        passed.append(value)
+        return True
+
+
+_ORDER: Final = (
+    "client",
+    "server",
+    "intermediaries",
+    "endpoint",
+    "revision",
+    "http_version",
+    "tls",
+    "user_agent",
+    "server_software",
+)
+
+
+def _of_request(origin: Origin, request: RequestSeen) -> Iterator[tuple[str, JsonValue]]:
+    yield from _known("endpoint", request.path.partition("?")[0])
+    yield from _known("http_version", request.http_version)
+    if origin.tls is not None:
+        yield "tls", origin.tls
+    yield from _known("user_agent", request.headers.get("user-agent"))
+    yield from _via(request.headers)
+
+
+def _via(headers: Headers) -> Iterator[tuple[str, JsonValue]]:
+    for value in headers.all("via"):
+        yield from _known("intermediaries", value)
+
+
+def _known(name: str, value: str | None) -> Iterator[tuple[str, JsonValue]]:
+    if value and not is_label(value):
+        yield name, value
+
+
+def _named(facts: Iterable[Fact]) -> Iterator[tuple[str, JsonValue]]:
+    for fact in facts:
+        if not isinstance(fact, Message):
+            continue
+        if fact.sender == "client":
+            yield from _peer("client", fact.meta.get(_CLIENT_INFO))
+            if fact.method == "initialize":
+                yield from _peer("client", fact.params.get("clientInfo"))
+        elif fact.result is not None:
+            meta = fact.result.get("_meta")
+            yield from _peer("server", fact.result.get("serverInfo"))
+            yield from _peer("server", meta.get(_SERVER_INFO) if isinstance(meta, dict) else None)
+
+
+def _peer(side: str, info: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    if not isinstance(info, dict):
+        return
+    known: dict[str, JsonValue] = {
+        name: value
+        for name in ("name", "version")
+        if isinstance(value := info.get(name), str) and value and not is_label(value)
+    }
+    if known:
+        yield side, known

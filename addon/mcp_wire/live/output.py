@@ -1,0 +1,290 @@
+"""The output folder: findings as they happen, journals that a crash cannot take back, transcripts, one report.
+
+    findings.jsonl            one finding a line, as they happen
+    transcripts/<label>.json  one a conversation; at the end, and earlier where a session or a conversation is over
+    report.json               at the end: what `mcp-conformance validate --report json` says of the transcripts
+    journal/<label>.jsonl     while running: every redacted observation, from which transcripts are assembled
+    previous/<n>/             what earlier runs left, untouched
+
+The names above always belong to the newest run; what an earlier one left there is moved away first. Journals that a
+killed run left behind are made into transcripts before that. Files are 0600, folders made here 0700. Every line is one
+write(2) and is in the kernel when it returns: killing the process loses nothing that was written. There is no fsync a
+line, so a power cut can take the last seconds; transcripts and the report are synced before they replace anything.
+See docs/live-output.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from mcp_wire.judging.declaration import Rule
+from mcp_wire.judging.finding import Finding
+from mcp_wire.judging.ledger import OBSERVER_ERROR
+from mcp_wire.reports.json_report import reports_text
+from mcp_wire.reports.model import NamedReport
+from mcp_wire.transcript.assembly import assemble
+from mcp_wire.transcript.journal import JournalHeader, encode
+from mcp_wire.transcript.reading import TranscriptInputError, read_document
+from mcp_wire.validation import validate
+from mcp_wire.wire.observation import Observation
+
+try:
+    import fcntl
+except ImportError:  # Windows, where an open file cannot be moved away: a second run fails at that
+    fcntl = None  # type: ignore[assignment]
+
+FINDINGS: Final = "findings.jsonl"
+REPORT: Final = "report.json"
+TRANSCRIPTS: Final = "transcripts"
+JOURNAL: Final = "journal"
+PREVIOUS: Final = "previous"
+LOCK: Final = ".in-use"
+
+MAX_OPEN_JOURNALS: Final = 64
+"""File descriptors held for journals; others are opened again when they are written to."""
+MAX_EARLY_JOURNAL: Final = 4 * 1024 * 1024
+"""Octets up to which a journal is made into a transcript while traffic runs; a larger one waits for the end."""
+
+_FILE_MODE: Final = 0o600
+_FOLDER_MODE: Final = 0o700
+
+
+class OutputError(OSError):
+    """The folder cannot be used. `strerror` is a clause: "it cannot be written (Read-only file system)"."""
+
+
+class OutputFolder:
+    """One run's files in `folder`. Raises OutputError if they cannot be made.
+
+    `rules` judge what a killed run left behind; `log` hears of that. Once open, methods raise OSError, and what failed
+    leaves no torn line and no half a file.
+    """
+
+    def __init__(
+        self, folder: Path, *, rules: Sequence[Rule] | None = None, log: Callable[[str], None] = lambda sentence: None
+    ) -> None:
+        self.folder = folder
+        self._journals: OrderedDict[str, int] = OrderedDict()
+        self._broken: set[str] = set()
+        self._postponed: list[str] = []
+        self._lock: int | None = None
+        self._findings: int | None = None
+        try:
+            folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+            self._lock = _locked(folder / LOCK)
+            if _left_behind(folder):
+                _recover(folder, rules, log)
+            _move_away(folder, log)
+            for name in (TRANSCRIPTS, JOURNAL):
+                (folder / name).mkdir(mode=_FOLDER_MODE, exist_ok=True)
+            self._findings = _opened(folder / FINDINGS, os.O_EXCL)
+        except OutputError:
+            self._unlock()
+            raise
+        except OSError as problem:
+            self._unlock()
+            why = problem.strerror or type(problem).__name__
+            raise OutputError(problem.errno or errno.EIO, f"it cannot be written ({why})") from None
+
+    def name_of(self, label: str) -> str:
+        return f"{TRANSCRIPTS}/{label}.json"
+
+    def finding(self, line: str) -> None:
+        """Append one line to findings.jsonl."""
+        if self._findings is not None:
+            _append(self._findings, f"{line}\n".encode())
+
+    def record(self, label: str, records: Sequence[Observation | JournalHeader]) -> None:
+        """Append to a journal, whole or not at all. After a failure it takes nothing more: gaps would falsify it."""
+        if label in self._broken:
+            return
+        try:
+            _append(self._journal(label), "".join(f"{encode(record)}\n" for record in records).encode())
+        except OSError:
+            self._broken.add(label)
+            raise
+
+    def preview(self, label: str) -> None:
+        """Write the transcript as far as it goes, if that is quickly done. The journal stays: more may come."""
+        if self._is_quick(label):
+            _assembled(self._journal_path(label), self.folder / self.name_of(label))
+
+    def conclude(self, label: str) -> None:
+        """Nothing more will be recorded: write the transcript, now or, where that would take long, in `close`."""
+        descriptor = self._journals.pop(label, None)
+        if descriptor is not None:
+            os.close(descriptor)
+        if self._is_quick(label):
+            self._transcript(label)
+        else:
+            self._postponed.append(label)
+
+    def report(self, text: str) -> None:
+        with _replacing(self.folder / REPORT) as file:
+            file.write(text.encode())
+
+    def close(self) -> None:
+        """Write the transcripts that had to wait, and let go of everything. Idempotent."""
+        failure: OSError | None = None
+        while self._postponed:
+            try:
+                self._transcript(self._postponed.pop())
+            except OSError as problem:
+                failure = failure or problem
+        while self._journals:
+            os.close(self._journals.popitem()[1])
+        if self._findings is not None:
+            os.close(self._findings)
+            self._findings = None
+        with contextlib.suppress(OSError):
+            (self.folder / JOURNAL).rmdir()  # stays if a journal had to stay
+        self._unlock()
+        if failure is not None:
+            raise failure
+
+    def _transcript(self, label: str) -> None:
+        """The journal goes once the transcript is on disk, and stays if that fails."""
+        path = self._journal_path(label)
+        if path.exists():
+            _assembled(path, self.folder / self.name_of(label))
+            path.unlink()
+
+    def _is_quick(self, label: str) -> bool:
+        path = self._journal_path(label)
+        return path.exists() and path.stat().st_size <= MAX_EARLY_JOURNAL
+
+    def _journal_path(self, label: str) -> Path:
+        return self.folder / JOURNAL / f"{label}.jsonl"
+
+    def _journal(self, label: str) -> int:
+        descriptor = self._journals.get(label)
+        if descriptor is None:
+            descriptor = _opened(self._journal_path(label))
+            self._journals[label] = descriptor
+            if len(self._journals) > MAX_OPEN_JOURNALS:
+                os.close(self._journals.popitem(last=False)[1])
+        self._journals.move_to_end(label)
+        return descriptor
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _opened(path: Path, flags: int = 0) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | flags, _FILE_MODE)
+
+
+def _append(descriptor: int, data: bytes) -> None:
+    """All of it or nothing: a torn line would spoil the line after it."""
+    before = os.fstat(descriptor).st_size
+    left = memoryview(data)
+    try:
+        while left:
+            left = left[os.write(descriptor, left) :]
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, before)
+        raise
+
+
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes its name when it is complete and on disk, and leaves nothing behind when it fails."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.unlink(missing_ok=True)
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), _FILE_MODE)
+    try:
+        with open(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(partial, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise
+
+
+def _assembled(journal: Path, transcript: Path) -> None:
+    with open(journal, "rb") as source, _replacing(transcript) as file:
+        assemble(source, lambda text: file.write(text.encode()))
+
+
+def _locked(path: Path) -> int | None:
+    """Keep a second run out of the folder while this one lives; the kernel lets go when the process does."""
+    if fcntl is None:
+        return None
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise OutputError(errno.EBUSY, "another running proxy writes there") from None
+    except OSError:
+        pass  # a file system without locks
+    return descriptor
+
+
+def _left_behind(folder: Path) -> list[Path]:
+    return sorted((folder / JOURNAL).glob("*.jsonl"))
+
+
+def _recover(folder: Path, rules: Sequence[Rule] | None, log: Callable[[str], None]) -> None:
+    """Make transcripts and a report of what a killed run left. What cannot be assembled stays a journal."""
+    (folder / TRANSCRIPTS).mkdir(mode=_FOLDER_MODE, exist_ok=True)
+    recovered = 0
+    for journal in _left_behind(folder):
+        try:
+            _assembled(journal, folder / TRANSCRIPTS / f"{journal.stem}.json")
+            journal.unlink()
+            recovered += 1
+        except OSError as problem:
+            log(f"The journal {journal.name} of an earlier run could not be read ({problem.strerror}); it is kept.")
+    log(f"The last run did not end by itself: {recovered} transcripts were recovered from its journals.")
+    reports: list[NamedReport] = []
+    for transcript in sorted((folder / TRANSCRIPTS).glob("*.json")):
+        with contextlib.suppress(TranscriptInputError, OSError):
+            report = validate(read_document(transcript.read_bytes()), rules)
+            reports.append(NamedReport(f"{TRANSCRIPTS}/{transcript.name}", report))
+    with _replacing(folder / REPORT) as file:
+        file.write(reports_text(reports, [_INTERRUPTED]).encode())
+
+
+_INTERRUPTED: Final = Finding(
+    code=OBSERVER_ERROR,
+    level="info",
+    party="pipeline",
+    layer="capture_pipeline",
+    path="/",
+    message="The proxy was ended before it could finish. This report was made from the journals at the next start.",
+    exchange=None,
+    citation=None,
+    fix="Nothing needs to be done: what was in flight when it ended is missing, the rest is here.",
+)
+
+
+def _move_away(folder: Path, log: Callable[[str], None]) -> None:
+    """Give an earlier run's files a folder of their own, so that this run can overwrite nothing."""
+    present = [name for name in (FINDINGS, REPORT, TRANSCRIPTS, JOURNAL) if os.path.lexists(folder / name)]
+    if not present:
+        return
+    previous = folder / PREVIOUS
+    previous.mkdir(mode=_FOLDER_MODE, exist_ok=True)
+    number = 1 + max((int(entry.name) for entry in previous.iterdir() if _is_number(entry.name)), default=0)
+    target = previous / str(number)
+    target.mkdir(mode=_FOLDER_MODE)
+    for name in present:
+        (folder / name).rename(target / name)
+    log(f"The files of the last run were moved to {PREVIOUS}/{number}.")
+
+
+def _is_number(name: str) -> bool:
+    return name.isascii() and name.isdigit()
