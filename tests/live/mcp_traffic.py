@@ -31,7 +31,7 @@ BOTH = "application/json, text/event-stream"
 
 
 def origin(connection: str = "c-1", endpoint: str = ENDPOINT) -> Origin:
-    return Origin(endpoint=endpoint, client=connection, http_version="HTTP/1.1")
+    return Origin(endpoint=endpoint, connection=connection, http_version="HTTP/1.1")
 
 
 @dataclass(frozen=True)

@@ -71,14 +71,14 @@ _OBSERVATION_OVERHEAD: Final = 1_024
 class Origin:
     """Where an exchange was seen.
 
-    `endpoint` is `scheme://host:port/path` without query. `client` identifies the client connection within this
-    process. `tls`: whether the client's side is encrypted, None where that is unknown.
+    `endpoint` is `scheme://host:port/path` without query. `connection` identifies the client connection within this
+    process. `tls`: the version on the client's side (`TLSv1.3`), None for plain text.
     """
 
     endpoint: str
-    client: str
+    connection: str
     http_version: str | None = None
-    tls: bool | None = None
+    tls: str | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -272,7 +272,7 @@ class Directory:
         self._begin(session, origin, request)
 
     def _tied(self, origin: Origin, request: RequestSeen, evidence: VersionEvidence) -> ConversationIdentity | None:
-        tie = self._connections.get(origin.client)
+        tie = self._connections.get(origin.connection)
         if tie is None or tie.conversation is None or tie.conversation.closed:
             return None
         if tie.conversation.endpoint != origin.endpoint or tie.user_agent != request.headers.get("user-agent"):
@@ -508,11 +508,11 @@ class Directory:
         self._deliver(conversation, origin, request)
 
     def _tie(self, conversation: ConversationIdentity, origin: Origin, request: RequestSeen) -> None:
-        tie = self._connections.get(origin.client)
+        tie = self._connections.get(origin.connection)
         if tie is None:
-            self._connections.put(origin.client, _Tie(conversation, request.headers.get("user-agent")))
+            self._connections.put(origin.connection, _Tie(conversation, request.headers.get("user-agent")))
         elif tie.conversation is not None and tie.conversation is not conversation:
-            self._connections.put(origin.client, _Tie(None, None))
+            self._connections.put(origin.connection, _Tie(None, None))
 
     def _deliver(self, conversation: ConversationIdentity, origin: Origin, observation: Observation) -> None:
         if isinstance(observation, ExchangeEnded) and self._routes.pop(observation.exchange, None) is not None:

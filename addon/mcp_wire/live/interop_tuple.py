@@ -108,8 +108,7 @@ _ORDER: Final = (
 def _of_request(origin: Origin, request: RequestSeen) -> Iterator[tuple[str, JsonValue]]:
     yield from _known("endpoint", request.path.partition("?")[0])
     yield from _known("http_version", request.http_version)
-    if origin.tls is not None:
-        yield "tls", origin.tls
+    yield from _known("tls", origin.tls)
     yield from _known("user_agent", request.headers.get("user-agent"))
     yield from _via(request.headers)
 
