@@ -465,28 +465,60 @@ def _leniencies_of(
     if is_before(revision, first):
         reason = _REASONS["literal_error" if member_at_fault == "type" else "missing"]
         yield (*steps, _Step("member", member_at_fault, owner)), reason
+    present = item.model_fields_set
     inside: list[tuple[Any, _Path]] = []
-    for name, member in _members(type(item)).items():
-        if is_before(revision, LATER_MEMBERS.get((owner, name))):
+    for watched in _watched(type(item), revision):
+        if watched.attribute not in present:
+            if watched.is_required:
+                yield (*steps, watched.step), _REASONS["missing"]
             continue
-        place = (*steps, _Step("member", name, owner))
-        if member.attribute not in item.model_fields_set:
-            if is_before(revision, LATER_OPTIONAL.get((owner, name))):
-                yield place, _REASONS["missing"]
-            continue
-        content = getattr(item, member.attribute)
+        content = getattr(item, watched.attribute)
         if content is None:
-            if not member.takes_null:
-                yield place, _NULL
-        elif isinstance(content, list) and is_before(revision, LATER_LISTS.get((owner, name))):
-            yield place, _REASONS["model_type"]
-        elif isinstance(content, dict) and (owner, name) in SCALAR_VALUES:
-            no_lists = is_before(revision, SCALAR_VALUES[owner, name])
-            if any(part is None or (no_lists and isinstance(part, list)) for part in content.values()):
-                yield (*place, _Step("key", "")), _NO_SHAPE
-        elif member.holds_models:
-            inside.append((content, place))
+            if not watched.takes_null:
+                yield (*steps, watched.step), _NULL
+        elif watched.takes_no_list and isinstance(content, list):
+            yield (*steps, watched.step), _REASONS["model_type"]
+        elif watched.holds_scalars is not None and isinstance(content, dict):
+            if any(part is None or (watched.holds_scalars and isinstance(part, list)) for part in content.values()):
+                yield (*steps, watched.step, _Step("key", "")), _NO_SHAPE
+        elif watched.holds_models:
+            inside.append((content, (*steps, watched.step)))
     pending.extend(reversed(inside))
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    """What may be amiss with a member although the model took it. `holds_scalars`: None where the member is no map of
+    plain values, else whether lists are excluded from it."""
+
+    attribute: str
+    step: _Step
+    is_required: bool
+    takes_null: bool
+    takes_no_list: bool
+    holds_scalars: bool | None
+    holds_models: bool
+
+
+@cache
+def _watched(model: type[BaseModel], revision: str) -> tuple[_Watched, ...]:
+    owner = model.__name__
+    found = []
+    for name, member in _members(model).items():
+        key = (owner, name)
+        if not is_before(revision, LATER_MEMBERS.get(key)):
+            found.append(
+                _Watched(
+                    member.attribute,
+                    _Step("member", name, owner),
+                    is_required=is_before(revision, LATER_OPTIONAL.get(key)),
+                    takes_null=member.takes_null,
+                    takes_no_list=is_before(revision, LATER_LISTS.get(key)),
+                    holds_scalars=is_before(revision, SCALAR_VALUES[key]) if key in SCALAR_VALUES else None,
+                    holds_models=member.holds_models,
+                )
+            )
+    return tuple(found)
 
 
 # --- which finding a fault belongs to ---
