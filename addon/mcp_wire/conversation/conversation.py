@@ -30,6 +30,7 @@ from mcp_wire.conversation.facts import (
 )
 from mcp_wire.conversation.handshake import watch_handshake
 from mcp_wire.conversation.server_era import ServerEra
+from mcp_wire.conversation.session_ids import SessionIds
 from mcp_wire.conversation.tool_definitions import ToolDefinitions
 from mcp_wire.protocol.profiles import Profile
 from mcp_wire.wire.jsonrpc import id_key
@@ -78,6 +79,7 @@ class Conversation:
     delivered: Deliveries = field(default_factory=Deliveries)
     server_is_modern: bool = False
     """The server has shown that it speaks 2026-07-28: a resultType, a -3202x error, a server/discover result."""
+    session_ids: SessionIds = field(default_factory=SessionIds)
     era: ServerEra = field(default_factory=ServerEra)
     tools: ToolDefinitions = field(default_factory=ToolDefinitions)
     first_initialize: Exchange | None = None
@@ -161,6 +163,7 @@ class Conversation:
         return self.sessionless
 
     def _head(self, head: ResponseHead) -> None:
+        self.session_ids.take(head)
         exchange = head.exchange
         request = exchange.request
         session = exchange.session
