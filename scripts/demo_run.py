@@ -22,20 +22,26 @@ STOP_LIMIT_S = 10.0
 
 
 class DemoFailed(Exception):
-    """A process of the demo did not do its part; the text says which and where its output is."""
+    """A process of the demo did not do its part; the text says which, and what it said."""
 
 
 @contextlib.contextmanager
 def running(name: str, command: Sequence[str | Path], log: Path, ready: str) -> Iterator[str]:
     """Keeps a process running for the block; yields the first group of `ready`, found in its log once it serves.
 
-    Raises DemoFailed when the process ends first or is not ready within START_LIMIT_S seconds.
+    Raises DemoFailed when the process ends by itself, before that or during the block, or takes too long.
     """
     with log.open("wb") as output:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=REPOSITORY)
+        # In a session of its own: Ctrl-C is for the demo, which then ends its processes in order.
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=REPOSITORY, start_new_session=True
+        )
     try:
         yield _wait_until_ready(name, process, log, ready)
     finally:
+        if process.poll() is not None:
+            # It went on its own: whatever failed in the block, this is why.
+            raise DemoFailed(f"{name} ended early. It said:\n{log.read_text(errors='replace').strip()}")
         process.terminate()
         try:
             process.wait(STOP_LIMIT_S)
@@ -46,14 +52,11 @@ def running(name: str, command: Sequence[str | Path], log: Path, ready: str) -> 
 
 def _wait_until_ready(name: str, process: subprocess.Popen[bytes], log: Path, ready: str) -> str:
     limit = time.monotonic() + START_LIMIT_S
-    while True:
-        over = process.poll() is not None or time.monotonic() > limit
-        said = log.read_text(errors="replace").strip()
-        if match := re.search(ready, said):
+    while time.monotonic() < limit and process.poll() is None:
+        if match := re.search(ready, log.read_text(errors="replace")):
             return match[1]
-        if over:
-            raise DemoFailed(f"{name} did not start. It said:\n{said}")
         time.sleep(0.05)
+    raise DemoFailed(f"{name} did not start. It said:\n{log.read_text(errors='replace').strip()}")
 
 
 def show_findings(output: Path) -> None:
@@ -64,7 +67,7 @@ def show_findings(output: Path) -> None:
         _show(finding)
     print(f"\nFiles, all redacted, in {output.relative_to(REPOSITORY)}:")
     for file in sorted(output.rglob("*")):
-        if file.is_file():
+        if file.is_file() and not file.name.startswith("."):
             print(f"  {file.relative_to(output)}")
     print("\nThe same verdict without the proxy, from the transcripts alone:")
     print(f"  .venv/bin/mcp-conformance validate {output.relative_to(REPOSITORY)}/transcripts/*.json")

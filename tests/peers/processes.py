@@ -34,6 +34,10 @@ def serving(
         )
     try:
         yield _wait_until_ready(process, log, ready)
+        assert process.poll() is None, f"{command} ended by itself:\n{log.read_text(errors='replace')}"
+    except BaseException as failure:
+        failure.add_note(f"{command[0]} said:\n{log.read_text(errors='replace')[-2000:]}")
+        raise
     finally:
         process.terminate()
         try:
