@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
             unusable = True
             continue
         if not unusable:
-            reports.append(NamedReport(name, validate(document, chosen)))
+            reports.append(NamedReport(shown_name(name), validate(document, chosen)))
     if unusable:
         return UNUSABLE
     further = unexercised(required, [named.report for named in reports], chosen)

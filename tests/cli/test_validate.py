@@ -1,0 +1,235 @@
+"""`mcp-conformance validate`: exit codes, where reports go, and one line for every input that cannot be used."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_wire.cli.main import main
+from tests.transcript.test_form_rules import GOOD
+
+ROOT = Path(__file__).parents[2]
+MODULE = [sys.executable, "-m", "mcp_wire.cli.main"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "addon")}
+
+BAD = json.loads(json.dumps(GOOD))
+BAD["exchanges"][1]["request"]["headers"]["Accept"] = "text/plain"
+ODD = json.loads(json.dumps(GOOD))
+ODD["exchanges"][0]["response"]["status"] = 200
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, document in (("good", GOOD), ("bad", BAD)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    return tmp_path
+
+
+def run(capfd: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    code = main([str(argument) for argument in arguments])
+    out, err = capfd.readouterr()
+    return code, out, err
+
+
+def test_a_conforming_transcript_exits_0(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capfd, "validate", folder / "good.json", "--report", "json")
+    report = json.loads(out)
+    assert (code, err, report["valid"], report["profile"]) == (0, "", True, "stable-2025-11-25")
+    assert (report["draft"], report["normative"]) == (False, True)
+
+
+def test_an_error_exits_1_and_says_where(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capfd, "validate", folder / "bad.json", "--report", "json")
+    report = json.loads(out)
+    assert (code, err, report["valid"]) == (1, "", False)
+    found = [(one["code"], one["path"], one["exchange"]) for one in report["findings"] if one["level"] == "error"]
+    assert found == [("invalid_get_accept", "/exchanges/1/request/headers", "listen")]
+
+
+def test_the_same_input_gives_the_same_bytes(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    first = run(capfd, "validate", folder / "bad.json", "--report", "json")
+    assert first == run(capfd, "validate", folder / "bad.json", "--report", "json")
+    assert first[1] == json.dumps(json.loads(first[1]), sort_keys=True, indent=2, ensure_ascii=False) + "\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b'{"a": NaN}', b"[Infinity]", b"[1e999]", b'{"a": "\xff"}', b'{"a":1,"a":1}', b"[" * 100_000, b"{} x"],
+)
+@pytest.mark.parametrize("form", ["human", "json"])
+def test_what_is_no_strict_json_exits_2_with_one_line_and_no_report(
+    content: bytes, form: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.json").write_bytes(content)
+    code, out, err = run(capfd, "validate", tmp_path / "t.json", "--report", form)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert str(tmp_path / "t.json") in err
+
+
+def test_what_cannot_be_read_exits_2(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for name in (tmp_path / "missing.json", tmp_path, "nul\0name", "line\nbreak"):
+        code, out, err = run(capfd, "validate", name)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_file_without_permission_exits_2(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "good.json").chmod(0)
+    code, out, err = run(capfd, "validate", folder / "good.json")
+    assert (code, out) == (2, "")
+    assert "Permission denied" in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["validate"],
+        ["validate", "{good}", "--report", "xml"],
+        ["validate", "{good}", "--fail-on", "info"],
+        ["validate", "{good}", "--nonsense"],
+        ["validate", "{good}", "--require", "no_such_rule"],
+        ["judge", "{good}"],
+        ["explain"],
+        ["explain", "no_such_rule"],
+        ["explain", "--all", "invalid_post_accept"],
+    ],
+)
+def test_a_command_that_makes_no_sense_exits_2_with_one_line(
+    arguments: list[str], folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capfd, *[argument.format(good=folder / "good.json") for argument in arguments])
+    assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+def test_help_exits_0(capfd: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["--help"], ["validate", "--help"], ["explain", "--help"]):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code == 0
+    assert "--fail-on" in capfd.readouterr().out
+
+
+def test_with_several_inputs_the_gravest_decides(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    good, bad = folder / "good.json", folder / "bad.json"
+    code, out, _ = run(capfd, "validate", good, bad, "--report", "json")
+    report = json.loads(out)
+    assert (code, report["valid"]) == (1, False)
+    assert [one["transcript"] for one in report["conversations"]] == [str(good), str(bad)]
+    assert {one["transcript"] for one in report["findings"] if one["level"] == "error"} == {str(bad)}
+    assert run(capfd, "validate", good, good)[0] == 0
+
+
+def test_one_unusable_input_of_several_means_no_report(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capfd, "validate", folder / "bad.json", folder / "missing", folder, "--output", folder / "r")
+    assert (code, out, err.count("\n")) == (2, "", 2)
+    assert not (folder / "r").exists()
+
+
+def test_standard_input(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(BAD).encode())))
+    code, out, _ = run(capfd, "validate", "-")
+    assert code == 1
+    assert out.startswith("standard input: 1 error")
+
+
+def test_fail_on_warning(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(json.dumps(GOOD))
+    document["exchanges"][1]["response"]["chunks"] = ["id: 1\0\ndata:\n\n"]
+    (tmp_path / "t.json").write_text(json.dumps(document))
+    _, out, _ = run(capfd, "validate", tmp_path / "t.json", "--report", "json")
+    levels = {one["level"] for one in json.loads(out)["findings"]}
+    assert "warning" in levels and "error" not in levels
+    assert run(capfd, "validate", tmp_path / "t.json")[0] == 0
+    assert run(capfd, "validate", tmp_path / "t.json", "--fail-on", "warning")[0] == 1
+
+
+def test_output_is_written_whole_for_its_owner_only(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    target = folder / "report.json"
+    target.write_text("older")
+    code, out, err = run(capfd, "validate", folder / "bad.json", "--report", "json", "--output", target)
+    assert (code, out, err) == (1, "", "")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert json.loads(target.read_text())["valid"] is False
+    assert sorted(path.name for path in folder.iterdir()) == ["bad.json", "good.json", "report.json"]
+
+
+def test_output_to_a_pipe_goes_through_it(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    received: list[str] = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_text()))
+    reader.start()
+    assert run(capfd, "validate", folder / "good.json", "--report", "json", "--output", pipe)[0] == 0
+    reader.join()
+    assert json.loads(received[0])["valid"] is True
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_output_that_cannot_be_written_exits_2(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for target in (folder, folder / "none" / "report.json"):
+        code, out, err = run(capfd, "validate", folder / "bad.json", "--output", target)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+def test_require_fails_for_a_rule_that_was_never_exercised(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    good, bad = folder / "good.json", folder / "bad.json"
+    codes = "invalid_get_accept,delete_removed_in_profile"
+    code, out, _ = run(
+        capfd, "validate", good, "--require", codes, "--require", "invalid_resume_method", "--report", "json"
+    )
+    report = json.loads(out)
+    findings = [one for one in report["findings"] if one["code"] == "required_rule_not_exercised"]
+    assert (code, report["valid"], len(findings)) == (1, False, 2)
+    assert "delete_removed_in_profile was never exercised: the profile does not have it" in findings[0]["message"]
+    assert "invalid_resume_method was never exercised: nothing that it judges was observed" in findings[1]["message"]
+    assert run(capfd, "validate", good, "--require", "invalid_get_accept")[0] == 0
+    assert run(capfd, "validate", good, bad, "--require", "delete_removed_in_profile")[0] == 1
+
+
+def started(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([*MODULE, *arguments], env=ENVIRONMENT, stderr=subprocess.PIPE, **options)
+
+
+def test_a_reader_that_leaves_early_gets_no_traceback(folder: Path) -> None:
+    many = [str(folder / "bad.json")] * 200
+    process = started("validate", *many, "--report", "json", stdout=subprocess.PIPE)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 1
+
+
+def test_a_full_disk_under_standard_output_exits_2(folder: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    with Path("/dev/full").open("wb") as full:
+        process = started("validate", str(folder / "good.json"), stdout=full)
+        _, err = process.communicate()
+    assert (process.returncode, err.count(b"\n")) == (2, 1)
+
+
+def test_an_interrupt_ends_it_without_a_traceback(folder: Path) -> None:
+    process = started("validate", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    # More than a pipe holds: once it is written, the process is reading its input and no longer starting.
+    process.stdin.write(b" " * (1 << 20))
+    process.stdin.flush()
+    process.send_signal(2)
+    _, err = process.communicate()
+    assert (process.returncode, err) == (130, b"")
+
+
+def test_colour_only_for_terminals(folder: Path) -> None:
+    plain = started("validate", str(folder / "bad.json"), stdout=subprocess.PIPE).communicate()[0]
+    assert b"\x1b" not in plain
