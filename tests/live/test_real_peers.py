@@ -15,8 +15,12 @@ from tests.live.conftest import Bench
 from tests.peers.exchanges import SeenExchange, assert_same_bytes, read_exchanges
 from tests.peers.processes import REPOSITORY, run_to_end
 from tests.peers.proxy import mitmdump
+from tests.peers.verdicts import assert_offline_equals_live
 
 pytestmark = pytest.mark.peers
+
+STABLE_2025 = "stable-2025-11-25"
+STABLE_2026 = "stable-2026-07-28"
 
 
 def python_client(url: str, *arguments: str | Path) -> dict[str, Any]:
@@ -47,6 +51,7 @@ def test_everything_server_with_the_typescript_client(bench: Bench, everything_s
     assert saw["asked"] == ["elicitation", "roots", "sampling"]
     exchanges = bench.assert_bytes_untouched()
     assert len(streams(exchanges)) > 10
+    assert set(assert_offline_equals_live(bench.output)) == {STABLE_2025}
 
 
 def test_everything_server_with_the_python_client(bench: Bench, everything_server: int) -> None:
@@ -57,6 +62,7 @@ def test_everything_server_with_the_python_client(bench: Bench, everything_serve
     assert saw["long progress"] == [1, 2, 3]
     exchanges = bench.assert_bytes_untouched()
     assert len(streams(exchanges)) > 8
+    assert set(assert_offline_equals_live(bench.output)) == {STABLE_2025}
 
 
 def assert_python_tour(saw: dict[str, Any]) -> None:
@@ -77,6 +83,7 @@ def test_python_sdk_in_a_2025_11_25_session(bench: Bench, python_server: Callabl
     assert saw["poll"] == "answered after the close"
     exchanges = bench.assert_bytes_untouched()
     assert [e.status for e in exchanges if e.last_event_id] == [200]
+    assert set(assert_offline_equals_live(bench.output)) == {STABLE_2025}
 
 
 def test_python_sdk_resumes_after_a_cut_connection(bench: Bench, python_server: Callable[..., int]) -> None:
@@ -87,6 +94,7 @@ def test_python_sdk_resumes_after_a_cut_connection(bench: Bench, python_server: 
     cut = [e for e in streams(exchanges) if not e.complete and not e.client_left]
     assert [e.response_body[-18:] for e in cut] == [b'"message":"step 2"']
     assert [e.status for e in exchanges if e.last_event_id] == [200, 200]
+    assert set(assert_offline_equals_live(bench.output)) == {STABLE_2025}
 
 
 def test_python_sdk_answering_with_json(bench: Bench, python_server: Callable[..., int]) -> None:
@@ -95,6 +103,7 @@ def test_python_sdk_answering_with_json(bench: Bench, python_server: Callable[..
     assert saw["echo"] == "naïve 文字 \u2028 one line"
     exchanges = bench.assert_bytes_untouched()
     assert {e.method for e in streams(exchanges)} == {"GET"}
+    assert set(assert_offline_equals_live(bench.output)) == {STABLE_2025}
 
 
 def test_python_sdk_in_2026_07_28(bench: Bench, python_server: Callable[..., int]) -> None:
@@ -104,6 +113,7 @@ def test_python_sdk_in_2026_07_28(bench: Bench, python_server: Callable[..., int
     assert_python_tour(saw)
     exchanges = bench.assert_bytes_untouched()
     assert {e.method for e in exchanges} == {"POST"}
+    assert set(assert_offline_equals_live(bench.output)) == {STABLE_2026}
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -124,3 +134,4 @@ def test_python_sdk_over_http2_and_tls(tmp_path: Path, python_server: Callable[.
     assert {e.http_version for e in sent} == {"HTTP/2"}
     assert {e.http_version for e in received} == {"HTTP/2"}
     assert_same_bytes(sent, received)
+    assert set(assert_offline_equals_live(tmp_path / "output")) == {STABLE_2025 if mode == "legacy" else STABLE_2026}
