@@ -5,10 +5,13 @@ mitmproxy puts this folder on the import path while it loads the script, so ever
 
 try:
     from mcp_wire.live.addon import ConformanceAddon
+    from mcp_wire.live.start import open_observer
 except ModuleNotFoundError as missing:
+    if (missing.name or "").startswith("mcp_wire"):
+        raise
     raise ImportError(
         f"mcp_conformance.py needs the Python package {(missing.name or '').partition('.')[0]!r} in the environment "
         "that mitmproxy runs in; install this project there (`pip install .`)."
     ) from None
 
-addons = [ConformanceAddon()]
+addons = [ConformanceAddon(open_observer)]

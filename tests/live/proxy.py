@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,13 +108,21 @@ class Told:
 class Proxy:
     """One mitmproxy. `ports` has a port for each of the modes that it was started with."""
 
-    def __init__(self, modes: list[str], confdir: Path, **options: Any) -> None:
+    def __init__(
+        self,
+        modes: list[str],
+        confdir: Path,
+        before: Sequence[object] = (),
+        after: Sequence[object] = (),
+        **options: Any,
+    ) -> None:
         self.recorder = Recorder()
         self.addon = ConformanceAddon(self._open)
         self.ports: list[int] = []
         self.settings: Settings | None = None
         self._modes = [f"{mode}@127.0.0.1:0" for mode in modes]
         self._confdir = confdir
+        self._before, self._after = before, after
         self._options = options
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
@@ -159,7 +167,7 @@ class Proxy:
         self._loop = asyncio.get_running_loop()
         options = Options(mode=self._modes, confdir=str(self._confdir), ssl_insecure=True)  # type: ignore[no-untyped-call]
         self.master = DumpMaster(options, with_termlog=False, with_dumper=False)
-        self.master.addons.add(self.addon, _Running(self._set_ready))  # type: ignore[no-untyped-call]
+        self.master.addons.add(*self._before, self.addon, *self._after, _Running(self._set_ready))  # type: ignore[no-untyped-call]
         self.master.options.update(**self._options)
         await self.master.run()
 

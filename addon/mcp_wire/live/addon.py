@@ -87,7 +87,7 @@ class ConformanceAddon:
         self._values: dict[str, str] = {}
         self._over = False
         self._clock = Clock()
-        self._recogniser = Recogniser()
+        self.recogniser = Recogniser()
         self._backlog: Backlog[Entry] = Backlog(self._judge, self._soon)
         self._allowance = Allowance()
         self._watched: dict[str, _Watched] = {}
@@ -179,7 +179,7 @@ class ConformanceAddon:
             self._gather(flow)
             return
         at = self._notice(flow)
-        verdict = Verdict.BODY_DECIDES if self._scope else self._recogniser.head(*self._head(flow))
+        verdict = Verdict.BODY_DECIDES if self._scope else self.recogniser.head(*self._head(flow))
         if verdict is Verdict.OTHER and not self._scope:
             # Its response may still be an event stream, which must not be held back; nothing else is kept of it.
             return
@@ -218,7 +218,7 @@ class ConformanceAddon:
             self._drop(watched)
             return
         if not exchange.on_probation:
-            self._recogniser.answered(exchange.origin.endpoint, head.status, head.headers)
+            self.recogniser.answered(exchange.origin.endpoint, head.status, head.headers)
         watched.head = head
         self._backlog.put((exchange, at, head))
         self._tap_response(watched, head)
@@ -268,7 +268,7 @@ class ConformanceAddon:
             is_mcp = self._in_scope(flow)
         elif watched.verdict is Verdict.BODY_DECIDES:
             body = _evidence(flow, raw)
-            is_mcp = body is not None and self._recogniser.body(body)
+            is_mcp = body is not None and self.recogniser.body(body)
         else:
             is_mcp = True
         if is_mcp:
@@ -294,7 +294,7 @@ class ConformanceAddon:
     def _exchange(self, flow: http.HTTPFlow, on_probation: bool) -> Exchange:
         return Exchange(
             origin_of(flow),
-            self._recogniser,
+            self.recogniser,
             self._next_id,
             on_probation=on_probation and not self._scope,
             exact_scope=self._scope,
@@ -441,13 +441,13 @@ class ConformanceAddon:
 
     def _begin_loaded(self, flow: http.HTTPFlow) -> tuple[Exchange, Part] | None:
         raw = flow.request.raw_content
-        verdict = Verdict.BODY_DECIDES if self._scope else self._recogniser.head(*self._head(flow))
+        verdict = Verdict.BODY_DECIDES if self._scope else self.recogniser.head(*self._head(flow))
         body: Body | None = None
         if self._scope:
             is_mcp = self._in_scope(flow)
         elif verdict is Verdict.BODY_DECIDES:
             body = _evidence(flow, raw)
-            is_mcp = body is not None and self._recogniser.body(body)
+            is_mcp = body is not None and self.recogniser.body(body)
         else:
             is_mcp = verdict is not Verdict.OTHER
         if flow.response is not None and verdict is not Verdict.OTHER and "mcp-session-id" in flow.response.headers:
@@ -456,7 +456,7 @@ class ConformanceAddon:
             return None
         exchange = self._exchange(flow, verdict is Verdict.FIRST_EVENT_DECIDES)
         if flow.response is not None and not exchange.on_probation:
-            self._recogniser.answered(exchange.origin.endpoint, flow.response.status_code, headers(flow.response))
+            self.recogniser.answered(exchange.origin.endpoint, flow.response.status_code, headers(flow.response))
         return exchange, self._request_part(flow, raw, "the file does not hold it", body)
 
     # Judging
