@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from mcp_wire.conversation.conversation import Conversation
-from mcp_wire.judging.declaration import Evidence, Rule
+from mcp_wire.judging.declaration import Rule
 from mcp_wire.judging.judge import Judge
+from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.protocol.profiles import PROFILES
 from mcp_wire.reports.model import NOT_APPLICABLE, Report, RuleCoverage
 from mcp_wire.rules import rules_of
@@ -25,7 +26,7 @@ def validate(document: Document, rules: Iterable[Rule] | None = None) -> Report:
         payloads_whole=document.payloads_whole,
         complete_from_start=document.complete_from_start,
     )
-    judge = Judge(rules_in(document.profile, chosen), conversation, _show())
+    judge = Judge(rules_in(document.profile, chosen), conversation, Redactor().show)
     judge.consider(document)
     if document.is_judged:
         for observation in observations(document):
@@ -67,11 +68,3 @@ def report_of(
         },
         findings_dropped=judge.ledger.dropped,
     )
-
-
-def _show() -> Callable[[Evidence], str]:
-    try:
-        from mcp_wire.privacy.redactor import Redactor
-    except ModuleNotFoundError:
-        return lambda evidence: f"({evidence.kind})"
-    return Redactor().show

@@ -10,7 +10,7 @@ from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Request, ResponseHead
-from mcp_wire.judging.declaration import SATISFIED, Evidence, RuleBook, Verdict, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, RuleBook, Verdict, Verdicts, Violated
 from mcp_wire.protocol.profiles import PROFILES, UNDETERMINED
 from mcp_wire.transcript.document import (
     Document,
@@ -67,8 +67,7 @@ def profile_is_known(document: Document, _conversation: Conversation) -> Verdict
     elif document.profile is None:
         yield Violated("/profile", "The transcript names no profile, so nothing else was judged.")
     else:
-        evidence = (Evidence("version", document.profile),)
-        yield Violated("/profile", "{} is no profile that is known here, so nothing else was judged.", evidence)
+        yield Violated("/profile", "The transcript's profile is none that is known here, so nothing else was judged.")
 
 
 @rule(
