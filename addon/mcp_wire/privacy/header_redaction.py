@@ -1,0 +1,199 @@
+"""Header fields: names and values, one policy a field, from the allow-lists.
+
+A field keeps what its verdicts hang on: repetition and spelling of names, whether a value is well-formed, which values
+are equal. Mirrored values (2026-07-28 basic/transports/streamable-http#value-encoding) are replaced inside their
+encoding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from mcp_wire.privacy.allow_lists import (
+    AUTHENTICATION_SCHEMES,
+    COOKIE_ATTRIBUTES,
+    HEADER_LISTS,
+    HEADER_NAME_FAMILIES,
+    HEADER_NAMES,
+    NUMBER_IN_WORDS,
+    PATTERN_HEADERS,
+    PRODUCT_HEADERS,
+    URL_HEADERS,
+    VERSION,
+    WORD_HEADERS,
+)
+from mcp_wire.privacy.json_redaction import JsonRedaction
+from mcp_wire.privacy.labels import is_label
+from mcp_wire.privacy.values import Values, is_product_name, is_product_version, sentinel
+from mcp_wire.protocol.mirrored_headers import PARAM_PREFIX, decode
+from mcp_wire.wire.headers import Headers, field_name
+
+MAX_WORDS: Final = 256
+"""A header value of more words is replaced as a whole."""
+
+_WORD: Final = re.compile(r"[^\s,;=\"]+")
+_LIST_ITEM: Final = re.compile(r"[^\s,]+")
+_SMALL_NUMBER: Final = re.compile(r"[0-9]{1,10}(?:\.[0-9]{0,4})?|\.[0-9]{1,4}")
+_PRODUCT: Final = re.compile(r"\((?:[^()\\]|\\.)*+\)?|[^\s()]+|[()]")
+_PROTOCOL: Final = re.compile(r"(?:HTTP/)?[0-9](?:\.[0-9])?")
+_CREDENTIALS: Final = re.compile(r"([A-Za-z]+)([ \t]+)(.*)", re.DOTALL)
+_SESSION_FIRST: Final = ("mcp-session-id", "last-event-id")
+
+
+class HeaderRedaction:
+    """Redacts header fields with the labels of one conversation."""
+
+    def __init__(self, values: Values, json: JsonRedaction) -> None:
+        self._values = values
+        self._json = json
+        self._special: dict[str, Callable[[str], str]] = {
+            "mcp-session-id": lambda value: values.text(value, "session"),
+            "last-event-id": lambda value: values.text(value, "cursor"),
+            "mcp-protocol-version": self.version,
+            "mcp-method": self._mirrored_method,
+            "mcp-name": self._mirrored_name,
+            "authorization": self._credentials,
+            "proxy-authorization": self._credentials,
+            "cookie": self._cookies,
+            "set-cookie": self._cookies,
+            "host": values.authority,
+        }
+
+    def headers(self, headers: Headers) -> Headers:
+        """The same lines in the same order."""
+        self.remember(headers)
+        lines = [(self.name(name), self._line(name, value)) for name, value in headers]
+        return Headers(lines, clashes=map(self.name, headers.clashes))
+
+    def remember(self, headers: Headers) -> None:
+        """Give session ids and cursors their labels, before the same values are met in a cookie or a body."""
+        for name in _SESSION_FIRST:
+            for value in headers.all(name):
+                self._special[name](value)
+
+    def name(self, name: str) -> str:
+        """The name of a field: known names stay, in their spelling."""
+        key = field_name(name)
+        if key in HEADER_NAMES:
+            return name
+        if key.startswith(PARAM_PREFIX):
+            return name[: len(PARAM_PREFIX)] + self.parameter(name[len(PARAM_PREFIX) :])
+        family = next((start for start in HEADER_NAME_FAMILIES if key.startswith(start)), "")
+        rest = self._values.labels.text(key[len(family) :], "name")
+        if family or key != name:
+            # Two spellings of one name stay two: a transcript's reader calls that a fault.
+            return name[: len(family)] + (rest if key == name else rest.capitalize())
+        return rest
+
+    def parameter(self, name: str) -> str:
+        """The value of x-mcp-header, and what follows `Mcp-Param-`: equal without regard to case, as header names are.
+
+        What is no token stays none (2026-07-28 basic/transports/streamable-http#schema-extension).
+        """
+        return self._json.parameter(name)
+
+    def value(self, name: str, value: str) -> str:
+        """A trimmed value of the field of this (original) name."""
+        key = field_name(name)
+        special = self._special.get(key)
+        if special is not None:
+            return special(value)
+        if key.startswith(PARAM_PREFIX):
+            return self._mirrored(value, self._json.free_text)
+        if key in WORD_HEADERS:
+            return self._words(value, WORD_HEADERS[key], numbers=key in NUMBER_IN_WORDS)
+        pattern = PATTERN_HEADERS.get(key)
+        if pattern is not None:
+            return value if pattern.fullmatch(value) else self._values.text(value)
+        if key in PRODUCT_HEADERS:
+            return self._products(value)
+        if key in URL_HEADERS:
+            return value if value in ("null", "*") else self._values.uri(value)
+        if key in HEADER_LISTS:
+            return _LIST_ITEM.sub(lambda item: item[0] if item[0] == "*" else self.name(item[0]), value)
+        return self._values.text(value)
+
+    def version(self, value: str) -> str:
+        """A protocol version. What does not look like one gets a label, which does not either."""
+        return value if VERSION.fullmatch(value) else self._values.text(value)
+
+    def _line(self, name: str, value: str) -> str:
+        inner = value.strip(" \t")
+        before = value[: len(value) - len(value.lstrip(" \t"))][:1]
+        after = value[len(value.rstrip(" \t")) :][:1]
+        return before + self.value(name, inner) + after if inner else value[:1]
+
+    def _mirrored_method(self, value: str) -> str:
+        # The sentinel has no meaning here; it is kept so that the value stays as wrong as it was.
+        return self._mirrored(value, self._json.method)
+
+    def _mirrored_name(self, value: str) -> str:
+        return self._mirrored(value, self._json.mirrored_name)
+
+    def _mirrored(self, value: str, redact: Callable[[str], str]) -> str:
+        header = decode(value)
+        if header.text is None:
+            return self._values.text(value)
+        redacted = redact(header.text)
+        return sentinel(redacted) if header.encoded else redacted
+
+    def _credentials(self, value: str) -> str:
+        found = _CREDENTIALS.fullmatch(value)
+        if found is None or found[1].lower() not in AUTHENTICATION_SCHEMES:
+            return value if value.lower() in AUTHENTICATION_SCHEMES else self._values.labels.text(value)
+        return found[1] + found[2][:1] + self._values.labels.text(found[3])
+
+    def _words(self, value: str, known: frozenset[str], *, numbers: bool) -> str:
+        if value.count(" ") + value.count(",") + value.count(";") > MAX_WORDS:
+            return self._values.labels.text(value)
+
+        def word(found: re.Match[str]) -> str:
+            text = found[0]
+            if text in known or text.lower() in known or (numbers and _SMALL_NUMBER.fullmatch(text)):
+                return text
+            essence, slash, subtype = text.partition("/")
+            if slash and essence.lower() + "/*" in known:
+                return essence + slash + self._values.labels.text(subtype)
+            return self._values.text(text)
+
+        return _WORD.sub(word, value)
+
+    def _products(self, value: str) -> str:
+        if value.count(" ") + value.count("(") > MAX_WORDS:
+            return self._values.labels.text(value)
+
+        def product(found: re.Match[str]) -> str:
+            text = found[0]
+            if text.startswith("("):
+                inner = text[1:-1] if text.endswith(")") else text[1:]
+                name, slash, version = inner.partition("/")
+                known = slash and is_product_name(name) and is_product_version(version)
+                return f"({inner if known else self._values.labels.text(inner)})"
+            if text == ")" or _PROTOCOL.fullmatch(text) or is_label(text):
+                return self._values.labels.text(text) if is_label(text) else text
+            bare = text.rstrip(",;")
+            name, slash, version = bare.partition("/")
+            if not is_product_name(name) or ("." in name and not slash):  # the latter is a host rather than a product
+                return self._values.labels.text(bare) + text[len(bare) :]
+            if slash and not is_product_version(version):
+                return f"{name}/{self._values.labels.text(version)}" + text[len(bare) :]
+            return text
+
+        return _PRODUCT.sub(product, value)
+
+    def _cookies(self, value: str) -> str:
+        if value.count(";") > MAX_WORDS:
+            return self._values.labels.text(value)
+        return ";".join(map(self._cookie, value.split(";")))
+
+    def _cookie(self, pair: str) -> str:
+        inner = pair.strip(" \t")
+        before = pair[: len(pair) - len(pair.lstrip(" \t"))][:1]
+        name, equals, value = inner.partition("=")
+        if name.lower() not in COOKIE_ATTRIBUTES:
+            name = self._values.labels.text(name, "name")
+        if value.lower() not in COOKIE_ATTRIBUTES:
+            value = self._values.text(value)
+        return before + name + equals + value

@@ -1,0 +1,346 @@
+"""JSON values: names and scalars replaced by place, types and structure kept."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from mcp_wire.privacy.allow_lists import (
+    DIALECTS,
+    ERROR_WORDS,
+    FORMATS,
+    JSON_RPC_VERSIONS,
+    KNOWN_SCHEMA_KEYWORDS,
+    MEMBER_NAMES,
+    META_KEYS,
+    META_PREFIX,
+    MIME_TYPE,
+    PARAMETER_HEADERS,
+    SCHEMA_TYPES,
+    SENSITIVE_NAMES,
+    VERSION,
+    WORDS_OF_MEDIA_TYPES,
+)
+from mcp_wire.privacy.json_places import CONTENT, FREE, INPUT_REQUEST, MESSAGE, PARAMS_OF, Names, Place, Scalars
+from mcp_wire.privacy.labels import is_label
+from mcp_wire.privacy.values import Values, is_product_name, is_product_version, looks_random
+from mcp_wire.protocol.methods import is_defined_anywhere
+from mcp_wire.wire.strict_json import MAX_DEPTH, LongInteger
+
+MAX_TOOL_NAMES: Final = 10_000
+"""Tool names that are kept as they are; further ones get labels."""
+
+_KEPT_INTEGER: Final = 10**19
+_NOTIFICATION: Final = "notifications/"
+_TOOL_NAME: Final = re.compile(r"\w(?:[\w.\-/: ]{0,126}\w)?|[\w.\-/:]")
+_TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_NO_TOKEN: Final = "("
+_META_PREFIX: Final = re.compile(r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*")
+_META_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_PLAIN_LABEL: Final = re.compile(r"[a-z]+[- ][A-Z0-9]+")
+_TRACE_PARENT: Final = re.compile(
+    r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?"
+)
+_TRACE_LIST: Final = re.compile(r"\s*[^\s,=;]+\s*=[^,]*(?:,\s*[^\s,=;]+\s*=[^,]*)*")
+_OWN_TRACE_LIST: Final = "redacted="
+_SENSITIVE: Final = frozenset(name.lower() for name in SENSITIVE_NAMES)
+_ORDINAL: Final = re.compile(r"[0-9]+")
+
+
+class Members:
+    """The members of an object in their order, repeated names included."""
+
+    __slots__ = ("pairs",)
+
+    def __init__(self, pairs: list[tuple[str, JsonTree]]) -> None:
+        self.pairs = pairs
+
+    def get(self, name: str) -> JsonTree:
+        """The last value of this name, as a lenient reader would have it."""
+        return next((value for key, value in reversed(self.pairs) if key == name), None)
+
+
+type JsonTree = bool | int | float | str | LongInteger | list[JsonTree] | dict[str, JsonTree] | Members | None
+"""A JSON value, or one whose objects keep repeated names."""
+
+
+class TooDeepError(ValueError):
+    """The value is nested beyond what anybody judges."""
+
+
+class JsonRedaction:
+    """Redacts JSON values with the labels of one conversation. `keep_tool_names`: names of tools stay."""
+
+    def __init__(self, values: Values, *, keep_tool_names: bool = True) -> None:
+        self._values = values
+        self.labels: Final = values.labels
+        self._keep_tool_names = keep_tool_names
+        self._tool_names: set[str] = set()
+
+    def message(self, value: JsonTree) -> JsonTree:
+        """Any JSON value as the root of a text. Raises TooDeepError beyond MAX_DEPTH."""
+        return self._walk(value, MESSAGE, MAX_DEPTH)
+
+    def free(self, value: JsonTree) -> JsonTree:
+        """A JSON value of which nothing is known. Raises TooDeepError beyond MAX_DEPTH."""
+        return self._walk(value, FREE, MAX_DEPTH)
+
+    def identifier(self, value: JsonTree) -> JsonTree:
+        """An id or a token: integers stay, strings get labels."""
+        return self.free(value) if isinstance(value, dict | list | Members) else self._scalar(value, "id")
+
+    def _walk(self, value: JsonTree, place: Place, room: int) -> JsonTree:
+        if not isinstance(value, dict | list | Members):
+            return self._scalar(value, place.scalars)
+        if not room:
+            raise TooDeepError
+        if isinstance(value, list):
+            below = place.items or place
+            return [
+                self._walk(item, below, room - 1)
+                if isinstance(item, dict | list | Members)
+                else self._scalar(item, below.scalars)
+                for item in value
+            ]
+        place = _entered(value, place)
+        pairs: list[tuple[str, JsonTree]] = []
+        for name, member in value.pairs if isinstance(value, Members) else value.items():
+            below = _below(place, name, value)
+            pairs.append(
+                (
+                    self.member_name(name, place.names),
+                    self._walk(member, below, room - 1)
+                    if isinstance(member, dict | list | Members)
+                    else self._scalar(member, below.scalars),
+                )
+            )
+        return dict(pairs) if isinstance(value, dict) else Members(pairs)
+
+    # --- names ---
+
+    def member_name(self, name: str, names: Names = "known") -> str:
+        if names == "meta":
+            return self._meta_key(name)
+        return name if name in MEMBER_NAMES else self._values.text(name, "name")
+
+    def _meta_key(self, key: str) -> str:
+        """Valid keys stay valid, invalid ones invalid, with or without prefix (2025-11-25 basic/index#meta)."""
+        if not key or key in META_KEYS:
+            return key
+        if key.startswith(META_PREFIX):
+            name = key[len(META_PREFIX) :]
+            return META_PREFIX + (self._faulty(name, _META_NAME) if name else "")
+        prefix, slash, name = key.partition("/")
+        if not slash:
+            return self._faulty(key, _META_NAME)
+        bare = prefix.removesuffix("-")
+        if is_label(bare) and name in ("", "name", "name-") and self._values.labels.text(bare) == bare:
+            return key
+        label = self._plain(key)
+        valid_prefix = "" if _META_PREFIX.fullmatch(prefix) else "-"
+        valid_name = "" if not name or _META_NAME.fullmatch(name) else "-"
+        return f"{label}{valid_prefix}/{'name' if name else ''}{valid_name}"
+
+    def _faulty(self, text: str, valid: re.Pattern[str]) -> str:
+        if is_label(text):
+            return self._values.labels.text(text)
+        bare = text.removesuffix("-")
+        if is_label(bare) and self._values.labels.text(bare) == bare:
+            return text
+        return self._plain(text) + ("" if valid.fullmatch(text) else "-")
+
+    def _plain(self, text: str) -> str:
+        """A label of letters, digits and a hyphen only."""
+        label = self._values.labels.text(text, "name")
+        found = _PLAIN_LABEL.search(label)
+        return found[0].replace(" ", "-") if found else "name"
+
+    def parameter(self, name: str) -> str:
+        """A value of x-mcp-header, or what follows `Mcp-Param-` in the name of a header.
+
+        Equal without regard to case stays so, and what is no token stays none.
+        """
+        lower = name.lower() if name.isascii() else name
+        if not name or lower in PARAMETER_HEADERS or lower in _SENSITIVE:
+            return name
+        bare = lower.removesuffix(_NO_TOKEN)
+        if bare != lower and is_label(bare) and self._values.labels.text(bare) == bare:
+            return lower
+        label = self._values.labels.text(lower, "param")
+        if _TOKEN.fullmatch(name) or not _TOKEN.fullmatch(label):
+            return label
+        return label + _NO_TOKEN
+
+    # --- scalars ---
+
+    def _scalar(self, value: JsonTree, scalars: Scalars) -> JsonTree:
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            return self.string(value, scalars)
+        if isinstance(value, int | float | LongInteger):
+            return value if _number_stays(value, scalars) else self._values.labels.number(value)
+        return None
+
+    def string(self, value: str, scalars: Scalars) -> str:
+        """A string at such a place."""
+        if isinstance(scalars, frozenset):
+            return value if value in scalars else self._values.text(value)
+        match scalars:
+            case "free":
+                return self.free_text(value)
+            case "id":
+                return self._values.text(value, "id")
+            case "cursor":
+                return self._values.text(value, "cursor")
+            case "method":
+                return self.method(value)
+            case "name":
+                return self._tool_name(value)
+            case "mirrored_name":
+                return self.mirrored_name(value)
+            case "uri":
+                return self._values.uri(value)
+            case "blob":
+                return self._values.blob(value)
+            case "schema_name":
+                return self.member_name(value)
+            case "parameter":
+                return self.parameter(value)
+            case "reference":
+                return self._reference(value)
+            case "media_type":
+                return self._media_type(value)
+            case "trace_parent":
+                return self._trace_parent(value)
+            case "trace_list":
+                return self._trace_list(value)
+            case "product":
+                return value if is_product_name(value) else self._values.text(value, "name")
+            case _:
+                return value if _stays(value, scalars) else self._values.text(value)
+
+    def free_text(self, value: str) -> str:
+        """An argument. A text that says an integer says the label of that integer, so that Mcp-Param-* meets it."""
+        if value in ("true", "false"):
+            return value
+        return self._values.labels.integer_text(value) or self._values.text(value)
+
+    def method(self, value: str) -> str:
+        """A JSON-RPC method: what the specification defines stays, and that it is a notification."""
+        if is_defined_anywhere(value):
+            return value
+        if value.startswith(_NOTIFICATION):
+            return _NOTIFICATION + self._values.labels.text(value[len(_NOTIFICATION) :], "method")
+        return self._values.text(value, "method")
+
+    def mirrored_name(self, value: str) -> str:
+        """What Mcp-Name mirrors: the name of a tool or prompt, or a URI."""
+        if value in self._tool_names:
+            return value
+        return self._values.uri(value) if value.startswith("/") else self._values.text(value, "name")
+
+    def _tool_name(self, value: str) -> str:
+        if value in self._tool_names:
+            return value
+        keep = (
+            self._keep_tool_names
+            and len(self._tool_names) < MAX_TOOL_NAMES
+            and _TOOL_NAME.fullmatch(value) is not None
+            and not is_label(value)
+            and not looks_random(value)
+        )
+        if not keep:
+            return self.mirrored_name(value)
+        self._tool_names.add(value)
+        return value
+
+    def _reference(self, value: str) -> str:
+        document, hash_mark, pointer = value.partition("#")
+        if not hash_mark or len(value) > 512:
+            return value if DIALECTS.fullmatch(value) else self._values.text(value)
+        if document and not DIALECTS.fullmatch(document):
+            document = self._values.text(document)
+        return f"{document}#{'/'.join(map(self._pointer_step, pointer.split('/')))}"
+
+    def _pointer_step(self, step: str) -> str:
+        if not step or step in KNOWN_SCHEMA_KEYWORDS or (step.isdigit() and len(step) <= 4):
+            return step
+        return self.member_name(step.replace("~1", "/").replace("~0", "~")).replace("~", "~0").replace("/", "~1")
+
+    def _media_type(self, value: str) -> str:
+        if value.lower() in WORDS_OF_MEDIA_TYPES:
+            return value
+        top, slash, subtype = value.partition("/")
+        if slash and MIME_TYPE.fullmatch(top):
+            return f"{top}/{self._values.labels.text(subtype)}"
+        return self._values.text(value)
+
+    def _trace_parent(self, value: str) -> str:
+        found = _TRACE_PARENT.fullmatch(value)
+        if found is None:
+            return self._values.text(value)
+        trace, parent = int(found[1], 16), int(found[2], 16)
+        own = f"redacted-{trace}"
+        if value == _trace(trace) and trace == parent and is_label(own) and self._values.labels.text(own) == own:
+            return value
+        ordinal = _ORDINAL.search(self._values.labels.text(value))
+        return _trace(int(ordinal[0]) if ordinal else 1)
+
+    def _trace_list(self, value: str) -> str:
+        own = value.removeprefix(_OWN_TRACE_LIST)
+        if own != value and is_label(own):
+            return _OWN_TRACE_LIST + self._values.labels.text(own)
+        if _TRACE_LIST.fullmatch(value):
+            return _OWN_TRACE_LIST + self._values.labels.text(value)
+        return self._values.text(value)
+
+
+def _number_stays(value: float | LongInteger, scalars: Scalars) -> bool:
+    if scalars not in ("number", "id") or isinstance(value, LongInteger):
+        return False
+    return isinstance(value, float) or abs(value) < _KEPT_INTEGER
+
+
+def _stays(value: str, scalars: Scalars) -> bool:
+    match scalars:
+        case "json_rpc_version":
+            return value in JSON_RPC_VERSIONS
+        case "protocol_version":
+            return VERSION.fullmatch(value) is not None
+        case "product_version":
+            return is_product_version(value)
+        case "error_word":
+            return value in ERROR_WORDS
+        case "schema_type":
+            return value in SCHEMA_TYPES
+        case "format":
+            return value in FORMATS
+        case "dialect":
+            return DIALECTS.fullmatch(value) is not None
+        case _:
+            return False
+
+
+def _below(place: Place, name: str, parent: dict[str, JsonTree] | Members) -> Place:
+    if name == "params" and (place is MESSAGE or place is INPUT_REQUEST):
+        method = parent.get("method")
+        known = PARAMS_OF.get(method) if isinstance(method, str) else None
+        if known is not None:
+            return known
+    return place.member(name)
+
+
+def _entered(value: dict[str, JsonTree] | Members, place: Place) -> Place:
+    """`content` is a block, or the free answers of a form."""
+    if place is not CONTENT:
+        return place
+    kind = value.get("type")
+    return place if isinstance(kind, str) and kind in _BLOCK_TYPES else FREE
+
+
+_BLOCK_TYPES: Final = frozenset({"text", "image", "audio", "resource", "resource_link", "tool_use", "tool_result"})
+
+
+def _trace(ordinal: int) -> str:
+    return f"00-{ordinal:032x}-{ordinal:016x}-01"

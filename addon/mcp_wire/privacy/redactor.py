@@ -1,0 +1,199 @@
+"""What may leave the process of one conversation: observations in, redacted observations out.
+
+Transcript, journal, findings, logs: all of it is made from what comes out here, under one set of labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, assert_never
+
+from mcp_wire.judging.declaration import Evidence
+from mcp_wire.privacy.allow_lists import HTTP_VERSION, RESET_CODE, WORDS_OF_METHODS
+from mcp_wire.privacy.body_redaction import redact_body
+from mcp_wire.privacy.header_redaction import HeaderRedaction
+from mcp_wire.privacy.json_redaction import JsonRedaction, JsonTree
+from mcp_wire.privacy.stream_redaction import Redacted, StreamRedaction
+from mcp_wire.privacy.values import Values, is_product_name, is_product_version
+from mcp_wire.wire.body import Body
+from mcp_wire.wire.headers import NO_HEADERS
+from mcp_wire.wire.observation import (
+    ExchangeEnded,
+    Observation,
+    RequestSeen,
+    ResponseBody,
+    ResponseChunk,
+    ResponseSeen,
+)
+from mcp_wire.wire.strict_json import JsonValue, LongInteger, dump_json
+
+MAX_OPEN_STREAMS: Final = 4_096
+"""Event streams redacted at the same time; of a further one only empty chunks are kept."""
+
+MAX_SHOWN: Final = 200
+"""Characters of a value in a message."""
+
+_FAILED: Final = "redacted"
+
+
+class Redactor:
+    """Redacts one conversation. Nothing in the traffic makes it raise; what it cannot handle it leaves out.
+
+    `keep_tool_names`: names of tools stay as they are, unless they look like keys.
+    """
+
+    def __init__(self, *, keep_tool_names: bool = True) -> None:
+        self._values = Values()
+        self._json = JsonRedaction(self._values, keep_tool_names=keep_tool_names)
+        self._headers = HeaderRedaction(self._values, self._json)
+        self._streams: dict[str, StreamRedaction] = {}
+
+    def feed(self, observation: Observation) -> list[Observation]:
+        """The redacted observations that this one completes, in order.
+
+        Chunks of an event stream come out when their events are complete, at the latest with the end of the exchange.
+        """
+        try:
+            return self._redacted(observation)
+        except Exception:  # a fault of ours must neither stop the traffic nor let anything through
+            return _without_content(observation)
+
+    def show(self, evidence: Evidence) -> str:
+        """A value from the wire as text for a message: the label that it has in the transcript, on one line."""
+        try:
+            shown = self._shown(evidence.kind, evidence.value)
+        except Exception:  # see `feed`
+            return _FAILED
+        shown = "".join(character if character.isprintable() else _escaped(character) for character in shown)
+        return shown if len(shown) <= MAX_SHOWN else shown[:MAX_SHOWN] + "…"
+
+    def label_path(self, path: str) -> str:
+        """A request target or a URL, as the transcript has it."""
+        try:
+            return self._values.uri(path)
+        except Exception:  # see `feed`
+            return _FAILED
+
+    def redact_tuple(self, members: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """The interoperability tuple: names and versions of products stay, the endpoint becomes a redacted path."""
+        try:
+            return {name: self._tuple_member(name, value) for name, value in members.items()}
+        except Exception:  # see `feed`
+            return {}
+
+    # --- observations ---
+
+    def _redacted(self, observation: Observation) -> list[Observation]:
+        match observation:
+            case RequestSeen():
+                return [self._request(observation)]
+            case ResponseSeen():
+                return [replace(observation, headers=self._headers.headers(observation.headers))]
+            case ResponseChunk():
+                stream = self._streams.get(observation.exchange)
+                if stream is None:
+                    if len(self._streams) >= MAX_OPEN_STREAMS:
+                        return [replace(observation, data=b"")]
+                    stream = self._streams[observation.exchange] = StreamRedaction(self._values, self._json)
+                return _chunks(observation.exchange, stream.feed(observation.data, observation.t_ms))
+            case ResponseBody():
+                return [replace(observation, body=redact_body(observation.body, self._json))]
+            case ExchangeEnded():
+                code = observation.reset_code
+                if code is not None and not RESET_CODE.fullmatch(code):
+                    observation = replace(observation, reset_code=self._values.text(code))
+                stream = self._streams.pop(observation.exchange, None)
+                rest = _chunks(observation.exchange, stream.end()) if stream is not None else []
+                return [*rest, observation]
+            case _:
+                assert_never(observation)
+
+    def _request(self, request: RequestSeen) -> RequestSeen:
+        self._headers.remember(request.headers)
+        # The body first: a mirrored header is shown as the body's value is.
+        body = redact_body(request.body, self._json)
+        version = request.http_version
+        return replace(
+            request,
+            method=self._http_method(request.method),
+            path=self._values.target(request.path),
+            headers=self._headers.headers(request.headers),
+            body=body,
+            http_version=version if version is None or HTTP_VERSION.fullmatch(version) else self._values.text(version),
+        )
+
+    def _http_method(self, method: str) -> str:
+        return method if method.upper() in WORDS_OF_METHODS else self._values.text(method, "method")
+
+    # --- messages ---
+
+    def _shown(self, kind: str, value: object) -> str:
+        if kind.startswith("header:"):
+            return self._headers.value(kind.removeprefix("header:"), value) if isinstance(value, str) else _FAILED
+        if not isinstance(value, str):
+            return self._shown_json(kind, value)
+        match kind:
+            case "method":
+                shown = self._http_method(value)
+                return shown if shown == value else self._json.method(value)
+            case "id" | "token":
+                return dump_json(self._values.text(value, "id"))
+            case "name":
+                return self._json.mirrored_name(value)
+            case "uri":
+                return self._values.uri(value)
+            case "cursor":
+                return self._values.text(value, "cursor")
+            case "session":
+                return self._values.text(value, "session")
+            case "version":
+                return self._headers.version(value)
+            case _:
+                return self._values.text(value)
+
+    def _shown_json(self, kind: str, value: object) -> str:
+        if not (value is None or isinstance(value, bool | int | float | LongInteger | list | dict)):
+            return _FAILED
+        tree: JsonTree = value
+        redacted = self._json.identifier(tree) if kind in ("id", "token") else self._json.free(tree)
+        return dump_json(redacted)  # type: ignore[arg-type]
+
+    def _tuple_member(self, name: str, value: JsonValue) -> JsonValue:
+        if isinstance(value, dict):
+            return {inner: self._tuple_member(inner, member) for inner, member in value.items()}
+        if isinstance(value, list):
+            return [self._tuple_member(name, item) for item in value]
+        if not isinstance(value, str):
+            return value
+        if name == "endpoint":
+            return self._values.uri(value)
+        product, slash, version = value.partition("/")
+        if is_product_name(product) and (not slash or is_product_version(version)):
+            return value
+        return value if is_product_version(value) else self._values.text(value)
+
+
+def _chunks(exchange: str, chunks: list[Redacted]) -> list[Observation]:
+    return [ResponseChunk(exchange, chunk.t_ms, chunk.data) for chunk in chunks]
+
+
+def _without_content(observation: Observation) -> list[Observation]:
+    body = Body.not_captured("it could not be redacted")
+    match observation:
+        case RequestSeen():
+            return [replace(observation, method="POST", path="/", headers=NO_HEADERS, body=body, http_version=None)]
+        case ResponseSeen():
+            return [replace(observation, headers=NO_HEADERS)]
+        case ResponseChunk():
+            return [replace(observation, data=b"")]
+        case ResponseBody():
+            return [replace(observation, body=body)]
+        case ExchangeEnded():
+            return [replace(observation, reset_code=None)]
+        case _:
+            assert_never(observation)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")

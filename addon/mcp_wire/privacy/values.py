@@ -1,0 +1,230 @@
+"""Text values and their parts: URLs by component, encoded values through their encoding, product names.
+
+What these functions return is a fixed point: redacted again, it stays as it is.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ipaddress
+import re
+from typing import Final
+from urllib.parse import quote, unquote
+
+from mcp_wire.privacy.allow_lists import LOOPBACK_HOSTS, PATH_WORDS, QUERY_NAMES, SCHEMES
+from mcp_wire.privacy.labels import Kind, Labels, is_label
+from mcp_wire.protocol.mirrored_headers import looks_like_sentinel
+
+MAX_URL_LENGTH: Final = 2_048
+MAX_URL_PARTS: Final = 64
+"""A longer URL, or one of more parts, is replaced as a whole."""
+
+_URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]{0,31})://([^/?#\\\s]*)([^?#\s]*)(?:\?([^#\s]*))?(?:#(\S*))?")
+_PORT: Final = re.compile(r"[0-9]{1,5}")
+_HOST_LABEL: Final = re.compile(r"(host-[1-9][0-9]{0,8})\.(?:example|internal)")
+_PLAIN_HOST_LABEL: Final = re.compile(r"host-[0-9]+")
+_PRIVATE_SUFFIXES: Final = (".local", ".internal", ".localhost", ".lan", ".home", ".home.arpa", ".svc", ".test")
+_UNESCAPED: Final = "-._~()!*'"
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+_SENTINEL: Final = "=?base64?"
+_CHUNK: Final = re.compile(r"[A-Za-z0-9]+")
+_CONSONANTS: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{6}", re.IGNORECASE)
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+")
+_PRODUCT_NAME: Final = re.compile(r"@?[A-Za-z][A-Za-z0-9_.+/ -]{0,63}")
+_PRODUCT_VERSION: Final = re.compile(
+    r"v?[0-9]{1,8}(?:\.[0-9]{1,5}){0,3}(?:[-.+]?(?:alpha|beta|rc|dev|pre|preview|post|canary|snapshot|a|b|r)\.?[0-9]{0,6}){0,2}",
+    re.IGNORECASE,
+)
+
+
+class Values:
+    """The labels of one conversation, for values that have an inner structure."""
+
+    def __init__(self) -> None:
+        self.labels: Final = Labels()
+
+    def text(self, value: str, kind: Kind = "redacted") -> str:
+        """Any text. An encoding or a URL around it stays, so that what is inside meets its equals elsewhere."""
+        if "://" in value:
+            found = self._url(value)
+            if found is not None:
+                return found
+        if looks_like_sentinel(value):
+            return self._sentinel(value, kind)
+        if not value.isascii():
+            try:
+                decoded = value.encode("latin-1").decode("utf-8")
+            except UnicodeError:
+                pass
+            else:  # UTF-8 bytes that somebody read as Latin-1: the same value as the text that they were
+                return self.text(decoded, kind).encode().decode("latin-1")
+        return self.labels.text(value, kind)
+
+    def uri(self, value: str) -> str:
+        """A URI or a reference to one."""
+        if value.startswith("/") and len(value) <= MAX_URL_LENGTH:
+            return self.target(value)
+        return self.text(value)
+
+    def target(self, value: str) -> str:
+        """The target of a request (RFC 9112 3.2), in any of its four forms."""
+        if not value.startswith("/"):
+            return value if value == "*" else self.text(value)
+        if len(value) > MAX_URL_LENGTH or _parts(value) > MAX_URL_PARTS:
+            return "/" + self.labels.text(value[1:])
+        rest, hash_mark, fragment = value.partition("#")
+        path, question_mark, query = rest.partition("?")
+        return (
+            self._path(path)
+            + question_mark
+            + self._query(query)
+            + hash_mark
+            + (self.labels.text(fragment) if fragment else "")
+        )
+
+    def authority(self, value: str) -> str:
+        """`host:port`, perhaps after `user@`. Loopback stays loopback, a private name private, a public one public."""
+        userinfo, at, hostport = value.rpartition("@")
+        prefix = self.labels.text(userinfo) + at if at else ""
+        host, colon, port = hostport, "", ""
+        if hostport.startswith("["):
+            address, bracket, after = hostport.partition("]")
+            if bracket:
+                host = address + bracket
+                colon, port = after[:1], after[1:]
+                if colon not in ("", ":"):
+                    return prefix + self.labels.text(hostport)
+        elif ":" in hostport:
+            host, colon, port = hostport.rpartition(":")
+        if port and not _PORT.fullmatch(port):
+            port = self.labels.text(port)
+        return prefix + self.host(host) + colon + port
+
+    def host(self, value: str) -> str:
+        """A host name or address."""
+        name = value.lower()
+        if not name or name in LOOPBACK_HOSTS:
+            return value
+        own = _HOST_LABEL.fullmatch(name)
+        if own:
+            label = self.labels.text(own[1], "host")
+            if label == own[1]:
+                return value
+        address = _address(name)
+        if address is not None and address.is_loopback:
+            return value
+        private = address.is_private if address else "." not in name or name.endswith(_PRIVATE_SUFFIXES)
+        # A key of their own keeps hosts from taking a label that is no host name.
+        found = _PLAIN_HOST_LABEL.match(self.labels.text(f"host {name}", "host"))
+        return f"{found[0] if found else 'host'}.{'internal' if private else 'example'}"
+
+    def _url(self, value: str) -> str | None:
+        if len(value) > MAX_URL_LENGTH or _parts(value) > MAX_URL_PARTS:
+            return None
+        found = _URL.fullmatch(value)
+        if found is None:
+            return None
+        scheme, authority, path, query, fragment = found.groups()
+        if scheme.lower() not in SCHEMES:
+            scheme = self.labels.text(scheme.lower(), "name")
+        url = f"{scheme}://{self.authority(authority)}{self._path(path)}"
+        if query is not None:
+            url += "?" + self._query(query)
+        if fragment is not None:
+            url += "#" + self.labels.text(fragment)
+        return url
+
+    def _path(self, path: str) -> str:
+        return "/".join(map(self._segment, path.split("/")))
+
+    def _segment(self, segment: str) -> str:
+        return segment if segment.lower() in PATH_WORDS else self._unescaped(segment)
+
+    def _query(self, query: str) -> str:
+        parts = []
+        for part in query.split("&"):
+            name, equals, value = part.partition("=")
+            if name.lower() not in QUERY_NAMES:
+                name = self._unescaped(name)
+            parts.append(name + equals + self._unescaped(value))
+        return "&".join(parts)
+
+    def _unescaped(self, text: str) -> str:
+        """The label of what a percent-encoded text says, percent-encoded where it must be."""
+        if "%" not in text or _SURROGATE.search(text):
+            return self.labels.text(text)
+        return quote(self.labels.text(unquote(text, errors="replace")), safe=_UNESCAPED)
+
+    def _sentinel(self, value: str, kind: Kind) -> str:
+        content = value[len(_SENTINEL) : -2]
+        try:
+            decoded = base64.b64decode(content.encode("ascii"), validate=True).decode()
+        except (binascii.Error, ValueError):
+            # No label is Base64, so what could not be decoded still cannot.
+            return f"{_SENTINEL}{self.labels.text(content, kind)}?="
+        return sentinel(self.text(decoded, kind))
+
+    def blob(self, value: str) -> str:
+        """Base64 data: the label in Base64, padded or not as the data was; what is none gets a label that is none."""
+        padded = value + "=" * (-len(value) % 4)
+        try:
+            data = base64.b64decode(padded.encode("ascii"), validate=True)
+        except (binascii.Error, ValueError):
+            return self.labels.text(value)
+        if not data:
+            return value
+        own = data.decode("utf-8", errors="replace")
+        label = self.labels.text(own if is_label(own) else value)
+        encoded = base64.b64encode(label.encode("utf-8", "surrogatepass")).decode("ascii")
+        return encoded if padded == value else encoded.rstrip("=")
+
+
+def sentinel(text: str) -> str:
+    """The Base64 form of a mirrored value (2026-07-28 basic/transports/streamable-http#value-encoding)."""
+    return f"{_SENTINEL}{base64.b64encode(text.encode('utf-8', 'surrogatepass')).decode('ascii')}?="
+
+
+def looks_random(text: str) -> bool:
+    """Does a name look made by a machine rather than chosen by a person: a key, a token, a UUID?
+
+    Names are words of three letters or more on average, with at most a short number behind them.
+    """
+    words = _WORD.findall(text)
+    numbers = [word for word in words if word[0].isdigit()]
+    if any(len(word) > 18 for word in words) or any(len(word) > 4 for word in numbers) or len(numbers) > 3:
+        return True
+    return any(len(chunk) >= 10 and _is_random_chunk(chunk) for chunk in _CHUNK.findall(text))
+
+
+def _is_random_chunk(chunk: str) -> bool:
+    words = _WORD.findall(chunk.rstrip("0123456789"))
+    if any(word[0].isdigit() for word in words):
+        return True
+    if sum(len(word) > 1 and word.isupper() for word in words) > 1:
+        return True
+    if len(chunk) < 16 or not words:
+        return False
+    return sum(map(len, words)) / len(words) < 3.2 or _CONSONANTS.search(chunk) is not None
+
+
+def is_product_name(text: str) -> bool:
+    """A name of software: words, and nothing that could be a key."""
+    return _PRODUCT_NAME.fullmatch(text) is not None and not looks_random(text)
+
+
+def is_product_version(text: str) -> bool:
+    return len(text) <= 40 and _PRODUCT_VERSION.fullmatch(text) is not None
+
+
+def _parts(value: str) -> int:
+    return value.count("/") + value.count("&")
+
+
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return None
