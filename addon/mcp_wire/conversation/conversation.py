@@ -83,6 +83,8 @@ class Conversation:
     era: ServerEra = field(default_factory=ServerEra)
     tools: ToolDefinitions = field(default_factory=ToolDefinitions)
     first_initialize: Exchange | None = None
+    has_gaps: bool = False
+    """Some response was not captured whole, so that messages of the server may have been missed."""
     answers_posts: bool = False
     """Some POST was answered 2xx, so that the endpoint exists and speaks."""
     legacy_transport: bool = False
@@ -118,7 +120,9 @@ class Conversation:
                 self._message(fact)
             case Ending():
                 self._ending(fact)
-            case ResponseContent() | CaptureEnd():
+            case ResponseContent():
+                self.has_gaps = self.has_gaps or not fact.body.is_captured
+            case CaptureEnd():
                 pass
 
     def _request(self, request: Request) -> None:
@@ -242,7 +246,9 @@ class Conversation:
             return None
         table = session.calls[message.sender]
         earlier = table.get(key)
-        call = Call(message, earlier.request if earlier is not None else None)
+        call = Call(message)
+        if earlier is not None:
+            call.earlier, call.earlier_was_answered = earlier.request, earlier.is_answered
         table.put(key, call, weight=message.size)
         if message.sender == "client":
             message.exchange.calls.append(call)

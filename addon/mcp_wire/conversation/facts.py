@@ -317,6 +317,8 @@ class Call:
     request: Message
     earlier: Message | None = None
     """An earlier request of the same requestor in the same session with the same id."""
+    earlier_was_answered: bool = False
+    """That earlier request had its response when this one was sent."""
     responses: list[Message] = field(default_factory=list)
     """At most two are kept: the response, and the first that should not have followed it."""
     cancelled: Message | None = None
