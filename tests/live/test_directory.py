@@ -160,6 +160,23 @@ def test_the_only_client_of_an_endpoint_is_known_on_new_connections() -> None:
     }
 
 
+def test_another_client_of_a_stateless_server_does_not_join_the_first_one() -> None:
+    placed = run(
+        in_turn(
+            initialize("2025-06-18", name="i"),
+            tools_list(1, version="2025-06-18", name="a"),
+            tools_list(1, version="2025-06-18", connection="c-2", agent="another/2", name="b"),
+            initialize("2025-06-18", connection="c-3", agent="another/2", name="j"),
+            tools_list(2, version="2025-06-18", connection="c-4", name="c"),
+        )
+    )
+    assert homes(placed) == {
+        f"stable-2025-06-18.{NONE}": ["i", "a", "c"],
+        f"stable-2025-06-18.{NONE}-2": ["b", "j"],
+    }
+    assert not identities(placed)[f"stable-2025-06-18.{NONE}-2"].complete_from_start
+
+
 def test_a_connection_that_carried_two_conversations_proves_nothing() -> None:
     placed = run(
         in_turn(
@@ -368,6 +385,13 @@ def test_the_quietest_conversation_makes_room(monkeypatch: pytest.MonkeyPatch) -
     assert closed[0] == "stable-2025-11-25.endpoint-1.session-2"
     assert homes(placed)["stable-2025-11-25.endpoint-1.session-4"] == ["b2"]
     assert not identities(placed)["stable-2025-11-25.endpoint-1.session-4"].complete_from_start
+
+
+def test_unknown_versions_are_bounded() -> None:
+    calls = [tools_list(1, version=f"20{year}-01-01", name=str(year)) for year in range(40, 90)]
+    found = homes(run(in_turn(*calls)))
+    assert len(found) == directory_module.MAX_UNKNOWN_VERSIONS + 1
+    assert len(found[f"unknown.{NONE}"]) == len(calls) - directory_module.MAX_UNKNOWN_VERSIONS
 
 
 def test_open_exchanges_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

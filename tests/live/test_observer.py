@@ -31,9 +31,7 @@ class NoRedaction:
 
 def watch(folder: Path, steps: list[Step], **settings: Any) -> list[Reported]:
     reported: list[Reported] = []
-    observer = Observer(
-        ObserverSettings(rules_of(), **settings), OutputFolder(folder), on_finding=reported.append, redactor=NoRedaction
-    )
+    observer = Observer(ObserverSettings(rules_of(), **settings), OutputFolder(folder), on_finding=reported.append)
     for step in steps:
         observer.observe(step.origin, step.observation)
     observer.finish()

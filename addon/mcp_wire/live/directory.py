@@ -19,7 +19,8 @@ A conversation is what one transcript holds: one MCP endpoint, one profile, one 
 - An `initialize` after a failed 2026-07-28 probe opens a conversation of its own: two revisions, two transcripts.
 
 `complete_from_start` is said only of a session whose InitializeResult was seen, and of a sessionless conversation that
-began with the very first exchange seen on its endpoint, an `initialize`. Everything else may have a past.
+began with the very first exchange seen on its endpoint, an `initialize`. Everything else may have a past. Such a
+sessionless conversation is its one client's: another User-Agent goes to a second conversation of the same version.
 
 Pure, and bounded: see the constants. Where a bound forces a decision or a loss, `limits` says so once.
 """
@@ -34,6 +35,7 @@ from typing import Final
 
 from mcp_wire.conversation.bounded import BoundedTable
 from mcp_wire.conversation.profile_selection import (
+    UNKNOWN,
     InitializeWatch,
     VersionEvidence,
     bundled,
@@ -63,6 +65,8 @@ MAX_WAITING_MS: Final = 60_000.0
 """How long an unanswered sessionless `initialize` may hold up other exchanges of its endpoint."""
 MAX_PENDING_INITIALIZES: Final = 256
 """Undecided at the same time on one endpoint."""
+MAX_UNKNOWN_VERSIONS: Final = 32
+"""Versions without a profile that get a conversation under their own name; further ones share one."""
 
 _OBSERVATION_OVERHEAD: Final = 1_024
 
@@ -148,8 +152,8 @@ class _Endpoint:
     url: str
     number: int
     first_exchange: str
-    conversations: dict[str, ConversationIdentity] = field(default_factory=dict)
-    """The current conversation without session id, by profile name."""
+    conversations: dict[tuple[str, bool], ConversationIdentity] = field(default_factory=dict)
+    """The current conversation without session id, by profile name; True: of others than the first client."""
     created: dict[str, int] = field(default_factory=dict)
     sessions: int = 0
     waiting: deque[_Waiting] = field(default_factory=deque)
@@ -191,6 +195,7 @@ class Directory:
         self.limits: list[str] = []
         """Sentences about bounds that were reached, each once; the reader takes them out."""
         self._said: set[str] = set()
+        self._unknown: set[str] = set()
 
     def place(self, origin: Origin, observation: Observation) -> list[Placement]:
         """The observations that can be judged now, in order, each with its conversation; possibly earlier ones."""
@@ -222,7 +227,7 @@ class Directory:
         session = self._session(endpoint, evidence.session_id)
         if self._is_modern(evidence, session):
             name = self._name(evidence) or UNDETERMINED
-            self._begin(self._without_session(endpoint, name, in_lane=False), origin, request)
+            self._begin(self._without_session(endpoint, name, request, in_lane=False), origin, request)
         elif isinstance(session, _Pending):
             self._join(session, origin, request, evidence)
         elif session is not None:
@@ -253,7 +258,15 @@ class Directory:
     def _name(self, evidence: VersionEvidence) -> str | None:
         if self._pinned is not None:
             return self._pinned.name
-        return profile_name(evidence.named) if evidence.named is not None else None
+        return self._profile_name(evidence.named) if evidence.named is not None else None
+
+    def _profile_name(self, version: str) -> str:
+        name = profile_name(version)
+        if bundled(name) is None and name not in self._unknown:
+            if len(self._unknown) >= MAX_UNKNOWN_VERSIONS:
+                return UNKNOWN
+            self._unknown.add(name)
+        return name
 
     def _in_known_session(
         self,
@@ -383,7 +396,7 @@ class Directory:
         # `initialize` selects the revisions that have it; 2026-07-28 has none, so naming it there decides nothing.
         if version is None or version in MODERN_REVISIONS:
             return UNDETERMINED
-        return profile_name(version)
+        return self._profile_name(version)
 
     # The endpoint's queue of what carries no session id
 
@@ -416,7 +429,7 @@ class Directory:
                 self._deliver(route, origin, observation)
             return
         if waiting.profile is not None:
-            conversation = self._without_session(endpoint, waiting.profile, in_lane=True)
+            conversation = self._without_session(endpoint, waiting.profile, observation, in_lane=True)
             if self._is_new(conversation):
                 conversation.complete_from_start = (
                     endpoint.first_exchange == observation.exchange and waiting.profile != UNDETERMINED
@@ -438,7 +451,7 @@ class Directory:
             only = self._only_client(endpoint, request)
             if only is not None:
                 return only
-        return self._without_session(endpoint, name or UNDETERMINED, in_lane=True)
+        return self._without_session(endpoint, name or UNDETERMINED, request, in_lane=True)
 
     def _only_client(self, endpoint: _Endpoint, request: RequestSeen) -> ConversationIdentity | None:
         """The conversation of the only legacy client that this endpoint has had since before its first exchange."""
@@ -550,14 +563,23 @@ class Directory:
         self._make_room()
         return conversation
 
-    def _without_session(self, endpoint: _Endpoint, profile: str, *, in_lane: bool) -> ConversationIdentity:
-        conversation = endpoint.conversations.get(profile)
+    def _without_session(
+        self, endpoint: _Endpoint, profile: str, request: RequestSeen, *, in_lane: bool
+    ) -> ConversationIdentity:
+        first = endpoint.conversations.get((profile, False))
+        others = (
+            first is not None
+            and first.complete_from_start
+            and not first.closed
+            and first.user_agent != request.headers.get("user-agent")
+        )
+        conversation = endpoint.conversations.get((profile, others))
         if conversation is None or conversation.closed:
             number = endpoint.created.get(profile, 0) + 1
             endpoint.created[profile] = number
             label = f"{profile}.endpoint-{endpoint.number}.no-session" + (f"-{number}" if number > 1 else "")
             conversation = ConversationIdentity(profile, endpoint.url, label, None, in_lane)
-            endpoint.conversations[profile] = conversation
+            endpoint.conversations[profile, others] = conversation
             self._make_room()
         return conversation
 

@@ -1,45 +1,29 @@
 """Live traffic, judged and recorded: what the edge saw goes in, findings and files come out.
 
-Free of mitmproxy, and files are an argument (`Observer.open` gives real ones). Nothing raises out of here. Whatever
-fails becomes one `observer_error`, and the traffic never knows.
+Knows neither mitmproxy nor the disk: files are an argument. Nothing raises out of here. Whatever fails becomes one
+`observer_error`, and the traffic never knows.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from mcp_wire.judging.declaration import Rule
 from mcp_wire.judging.finding import Finding
 from mcp_wire.judging.ledger import OBSERVER_ERROR
 from mcp_wire.live.directory import Closed, ConversationIdentity, Directory, Origin, Placement
 from mcp_wire.live.live_conversation import LiveConversation, Redacting, Step
-from mcp_wire.live.output import OutputFolder
-from mcp_wire.protocol.profiles import PROFILES, Profile
+from mcp_wire.privacy.redactor import Redactor
+from mcp_wire.protocol.profiles import Profile
 from mcp_wire.reports.json_report import finding_object, reports_text
 from mcp_wire.reports.model import NamedReport
-from mcp_wire.rules import rules_of
 from mcp_wire.transcript.journal import JournalHeader
 from mcp_wire.wire.observation import Ended, ExchangeEnded, Observation
 from mcp_wire.wire.strict_json import JsonValue, dump_json
 
-try:
-    from mcp_wire.privacy.redactor import Redactor
-except ModuleNotFoundError:
-
-    class Redactor:  # type: ignore[no-redef]
-        def __init__(self) -> None:
-            raise RuntimeError("no redactor")
-
-
-if TYPE_CHECKING:  # it needs mitmproxy, and this file does not
-    from mcp_wire.live.options import Settings
-
 __all__ = ["Files", "Observer", "ObserverSettings", "Origin", "Reported"]
-
-logger: Final = logging.getLogger("mcp_conformance")
 
 MAX_TROUBLES: Final = 100
 MAX_CLOSED_REPORTS: Final = 1_000
@@ -121,14 +105,6 @@ class Observer:
         self._left_open: dict[str, ExchangeEnded] = {}
         self._troubles: dict[str, Finding] = {}
         self._finished = False
-
-    @classmethod
-    def open(cls, settings: Settings) -> Observer:
-        """An observer with a folder on disk, whose findings are log lines. Raises OutputError (an OSError)."""
-        rules = rules_of(extended=settings.extended)
-        files = OutputFolder(settings.output, rules=rules, log=logger.info)
-        profile = PROFILES[settings.profile] if settings.profile is not None else None
-        return cls(ObserverSettings(rules, profile), files, on_finding=_logged, log=logger.warning)
 
     @property
     def finished(self) -> bool:
@@ -286,24 +262,3 @@ class Observer:
         except Exception:
             # A listener that fails loses its line; findings.jsonl has it.
             return
-
-
-_LOG_LEVELS: Final = {"error": logging.WARNING, "warning": logging.WARNING, "info": logging.INFO}
-"""Never ERROR: an error in the log while mitmproxy starts makes it exit, and a peer's fault is none of the proxy's."""
-
-
-def _logged(reported: Reported) -> None:
-    finding = reported.finding
-    if reported.transcript is None:
-        return  # `log` has said it
-    where = f"{finding.exchange}{finding.path}" if finding.exchange is not None else finding.path
-    logger.log(
-        _LOG_LEVELS[finding.level],
-        "%s %s (%s) at %s of %s: %s",
-        finding.level,
-        finding.code,
-        finding.party,
-        where,
-        reported.transcript,
-        finding.message,
-    )
