@@ -142,6 +142,13 @@ def test_standard_input(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: py
     assert out.startswith("standard input: 1 error")
 
 
+def test_standard_input_that_is_closed_exits_2(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert run(capfd, "validate", "-") == (2, "", "mcp-conformance: standard input is closed\n")
+
+
 def test_fail_on_warning(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     document = json.loads(json.dumps(GOOD))
     document["exchanges"][1]["response"]["chunks"] = ["id: 1\0\ndata:\n\n"]

@@ -22,6 +22,8 @@ def read_input(name: str) -> bytes:
     """The bytes of a file, or of standard input for `-`. Raises UsageError."""
     try:
         if name == STANDARD_INPUT:
+            if sys.stdin is None:
+                raise UsageError("standard input is closed")
             return sys.stdin.buffer.read()
         return Path(name).read_bytes()
     except (OSError, ValueError) as problem:
