@@ -413,13 +413,8 @@ def _client_response(message: Message, conversation: Conversation) -> Verdicts:
     session = message.exchange.session
     if message.envelope.names_no_request:
         return
-    if (
-        not session.from_start
-        or session.may_be_shared
-        or session.calls["server"].forgotten
-        or not conversation.complete_from_start
-        or conversation.has_gaps
-    ):
+    seen_whole = session.from_start and conversation.complete_from_start and not conversation.has_gaps
+    if not seen_whole or session.may_be_shared or session.calls["server"].forgotten:
         yield CannotTell("requests of the server may have been missed")
     else:
         yield Violated(message.path, "The response carries an id that the server never used.", party="client")
