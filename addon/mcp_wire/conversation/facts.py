@@ -378,6 +378,8 @@ class Session:
     """The first client requests, pings apart, that were sent while `initialize` was unanswered."""
     unready_request: Message | None = None
     """The first client request, pings apart, that followed the InitializeResult before the client was initialized."""
+    overdue: Message | None = None
+    """The first client message that came so late after `unready_request` that the notification was overdue."""
     early_server_requests: list[Message] = field(default_factory=list)
     """The first server requests, pings apart, that came before the client was initialized."""
     authorized: Exchange | None = None

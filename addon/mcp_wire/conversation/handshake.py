@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from mcp_wire.conversation.facts import MAX_EARLY_MESSAGES_REMEMBERED, META_VERSION, Message, Session
+
+IN_FLIGHT_GRACE_MS: Final = 1_000.0
+"""Two POSTs may cross: for so long after a request the notification that was due before it may still arrive."""
 
 
 def watch_handshake(session: Session, message: Message) -> None:
     """Note on the session what was sent before its turn. Called for every message, before rules read it."""
+    if message.sender == "client" and _is_overdue(session, message):
+        session.overdue = session.overdue or message
     if message.sender == "client" and message.method == "notifications/initialized":
         session.initialized = session.initialized or message
         return
@@ -20,6 +27,13 @@ def watch_handshake(session: Session, message: Message) -> None:
             _keep(session.early_requests, message)
         elif session.initialized is None and session.initialize_answered.result is not None:
             session.unready_request = session.unready_request or message
+
+
+def _is_overdue(session: Session, message: Message) -> bool:
+    unready = session.unready_request
+    if unready is None or session.initialized is not None or message.t_ms is None or unready.t_ms is None:
+        return False
+    return message.t_ms - unready.t_ms > IN_FLIGHT_GRACE_MS
 
 
 def is_ordinary_request(message: Message) -> bool:

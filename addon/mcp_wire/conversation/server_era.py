@@ -47,15 +47,20 @@ class ModernRefusal:
     """A mark of the refused client's clientInfo, None where it gave none."""
 
 
+@dataclass(frozen=True, slots=True)
+class VersionProof:
+    """When a server showed that it supports a version."""
+
+    t_ms: Milliseconds | None
+
+
 @dataclass(slots=True)
 class ServerEra:
     """What is known of a server's versions."""
 
     supported: SupportedVersions | None = None
     """The latest list of versions."""
-    initialized: BoundedTable[str, Milliseconds | None] = field(
-        default_factory=lambda: BoundedTable(MAX_VERSIONS_REMEMBERED)
-    )
+    initialized: BoundedTable[str, VersionProof] = field(default_factory=lambda: BoundedTable(MAX_VERSIONS_REMEMBERED))
     """Versions that an `initialize` was answered with, and when last."""
     discovered: BoundedTable[bytes, dict[str, JsonValue]] = field(
         default_factory=lambda: BoundedTable(MAX_CREDENTIALS_REMEMBERED)
@@ -74,6 +79,13 @@ class ServerEra:
         if supported is None or not supported.whole or not supported.versions:
             return False
         return all(is_modern_version(version) for version in supported.versions)
+
+    def proof_of(self, version: str) -> VersionProof | None:
+        """The latest proof that the server supports a version; None without one."""
+        proof, listed = self.initialized.get(version), self.supported
+        if proof is None and listed is not None and version in listed.versions:
+            return VersionProof(listed.t_ms)
+        return proof
 
     def capabilities_for(self, request: Request) -> dict[str, JsonValue] | None:
         """What the server advertised by server/discover to the credentials of this request."""
@@ -108,7 +120,7 @@ class ServerEra:
         if call.method == "initialize" and result is not None:
             version = result.get("protocolVersion")
             if isinstance(version, str) and len(version) <= MAX_VERSION_LENGTH:
-                self.initialized.put(version, message.t_ms)
+                self.initialized.put(version, VersionProof(message.t_ms))
 
     def _supports(self, listed: JsonValue, t_ms: Milliseconds | None) -> None:
         if isinstance(listed, list) and listed:

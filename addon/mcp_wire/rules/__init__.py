@@ -5,26 +5,38 @@ from typing import Final
 from mcp_wire.judging.declaration import Rule
 from mcp_wire.rules import (
     event_streams,
+    header_annotations,
     jsonrpc_messages,
+    lifecycle,
     mirrored_headers,
+    profile_evidence,
     request_construction,
+    request_metadata,
     responses,
     resumption,
+    security,
     sessions,
     stream_routing,
     transcript_form,
+    version_negotiation,
 )
 
 BOOKS: Final = (
     transcript_form.BOOK,
+    profile_evidence.BOOK,
     request_construction.BOOK,
     jsonrpc_messages.BOOK,
     mirrored_headers.BOOK,
+    header_annotations.BOOK,
+    request_metadata.BOOK,
+    version_negotiation.BOOK,
+    lifecycle.BOOK,
     responses.BOOK,
     sessions.BOOK,
     event_streams.BOOK,
     stream_routing.BOOK,
     resumption.BOOK,
+    security.BOOK,
 )
 
 ALL_RULES: Final[tuple[Rule, ...]] = tuple(rule for book in BOOKS for rule in book.rules)
