@@ -156,14 +156,14 @@ def parameter_headers_mirror_arguments(message: Message, conversation: Conversat
     path = message.exchange.request.headers_path
     for mirrored in _designated(message, conversation):
         shown = Evidence("name", mirrored.name)
-        if mirrored.state in ("equal", "equal_number"):
-            yield SATISFIED if conversation.payloads_whole else CUT_BY_HAND
+        if not conversation.payloads_whole:
+            yield CUT_BY_HAND
+        elif mirrored.state in ("equal", "equal_number"):
+            yield SATISFIED
         elif mirrored.state == "perhaps_dropped":
             yield CannotTell("the argument is empty, and some proxies drop empty headers")
-        elif mirrored.state in ("missing", "different", "unsafe_integer"):
-            yield Violated(path, _PARAMETER_FAULTS[mirrored.state], (shown,)) if (
-                conversation.payloads_whole
-            ) else CUT_BY_HAND
+        elif mirrored.state in _PARAMETER_FAULTS:
+            yield Violated(path, _PARAMETER_FAULTS[mirrored.state], (shown,))
 
 
 _PARAMETER_FAULTS: Final[dict[State, str]] = {
@@ -255,5 +255,3 @@ def _encodings(message: Message, conversation: Conversation) -> dict[str, State]
         mirrored = [mirrored_name(message), *_designated(message, conversation)]
         found.update((one.name, one.state) for one in mirrored if one is not None and one.name in found)
     return found
-
-

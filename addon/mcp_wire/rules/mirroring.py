@@ -22,7 +22,7 @@ from mcp_wire.protocol.mirrored_headers import (
     needs_encoding,
 )
 from mcp_wire.protocol.profiles import R2026_07_28
-from mcp_wire.wire.strict_json import MISSING, JsonValue
+from mcp_wire.wire.strict_json import MISSING, JsonValue, is_integer
 
 State = Literal[
     "equal",
@@ -98,9 +98,7 @@ def mirrored_parameters(message: Message, designation: Designation | None) -> It
         sent = message.exchange.request.headers.joined(parameter.header)
         if value is MISSING or value is None:
             yield Mirrored(parameter.header, None, sent, "omitted" if sent is None else "unexpected")
-        elif parameter.type == "integer" and compare("", value, "integer") != "not_comparable" and (
-            not is_safe_integer(value)
-        ):
+        elif parameter.type == "integer" and is_integer(value) and not is_safe_integer(value):
             yield Mirrored(parameter.header, value, sent, "unsafe_integer")
         else:
             yield Mirrored(parameter.header, value, sent, _state(sent, value, parameter.type))
