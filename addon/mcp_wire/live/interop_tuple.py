@@ -76,9 +76,11 @@ class InteropTuple:
                 yield from _via(observation.headers)
                 yield from _named(found.response(observation))
             case ResponseChunk():
-                yield from _named(found.chunk(observation))
+                if "server" not in self._members:
+                    yield from _named(found.chunk(observation))
             case ResponseBody():
-                yield from _named(found.body(observation))
+                if "server" not in self._members:
+                    yield from _named(found.body(observation))
             case ExchangeEnded():
                 del self._readers[observation.exchange]
                 yield from _named(found.end(observation))

@@ -121,7 +121,7 @@ class Observer:
                 return
             self._take_all(self._directory.place(origin, observation))
         except Exception as problem:
-            self._trouble(f"Observing a {type(observation).__name__} failed with {type(problem).__name__}.")
+            self._trouble(f"{_article(observation)} could not be taken in ({type(problem).__name__}).")
 
     def finish(self) -> None:
         """The capture is over: judge what waited, write transcripts and report. Never raises; once is enough."""
@@ -262,3 +262,8 @@ class Observer:
         except Exception:
             # A listener that fails loses its line; findings.jsonl has it.
             return
+
+
+def _article(observation: Observation) -> str:
+    name = type(observation).__name__
+    return f"An {name}" if name[0] in "AEIOU" else f"A {name}"
