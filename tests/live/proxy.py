@@ -168,6 +168,11 @@ class Proxy:
         options = Options(mode=self._modes, confdir=str(self._confdir), ssl_insecure=True)  # type: ignore[no-untyped-call]
         self.master = DumpMaster(options, with_termlog=False, with_dumper=False)
         self.master.addons.add(*self._before, self.addon, *self._after, _Running(self._set_ready))  # type: ignore[no-untyped-call]
+        # Scripts stand there, before the addons that save flows.
+        chain = self.master.addons.chain
+        place = chain.index(self.master.addons.get("scriptloader"))  # type: ignore[no-untyped-call]
+        added = [*self._before, self.addon, *self._after]
+        chain[place:] = [*added, *(addon for addon in chain[place:] if addon not in added)]
         self.master.options.update(**self._options)
         await self.master.run()
 

@@ -22,13 +22,19 @@ SLICE_S: Final = 0.005
 class Backlog[Entry]:
     """Entries in the order in which they arrived, across all exchanges. `handle` judges one; it must not raise."""
 
-    __slots__ = ("_entries", "_handle", "_octets", "_schedule", "_scheduled")
+    __slots__ = ("_entries", "_handle", "_now", "_octets", "_schedule", "_scheduled")
 
-    def __init__(self, handle: Callable[[Entry], None], schedule: Callable[[Callable[[], None]], object]) -> None:
+    def __init__(
+        self,
+        handle: Callable[[Entry], None],
+        schedule: Callable[[Callable[[], None]], object],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._entries: deque[tuple[Entry, int]] = deque()
         self._octets = 0
         self._handle = handle
         self._schedule = schedule
+        self._now = now
         self._scheduled = False
 
     def __len__(self) -> int:
@@ -56,10 +62,10 @@ class Backlog[Entry]:
 
     def _turn(self) -> None:
         self._scheduled = False
-        until = time.monotonic() + SLICE_S
+        until = self._now() + SLICE_S
         while self._entries:
             self._next()
-            if time.monotonic() > until and self._is_comfortable:
+            if self._now() > until and self._is_comfortable:
                 break
         if self._entries and not self._scheduled:
             self._scheduled = True
