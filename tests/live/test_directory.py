@@ -196,6 +196,13 @@ def test_a_request_that_lost_its_session_id_belongs_to_the_session_of_its_connec
     assert homes(run(in_turn(opening, health_check)))[f"stable-2025-06-18.{NONE}"] == ["x"]
 
 
+@pytest.mark.parametrize("minted", [None, "s"])
+@pytest.mark.parametrize("named", ["2025-11-25", "2024-11-05", "banana", None])
+def test_on_the_same_connection_a_wrong_version_header_changes_nothing(minted: str | None, named: str | None) -> None:
+    placed = run(in_turn(initialize("2025-06-18", minted=minted, name="i"), tools_list(1, version=named, name="x")))
+    assert list(homes(placed).values()) == [["i", "x"]]
+
+
 def test_without_any_evidence_the_profile_is_undetermined() -> None:
     placed = run(in_turn(tools_list(1, name="a"), exchange(method="GET", status=405, connection="c-2", name="b")))
     assert homes(placed) == {f"undetermined.{NONE}": ["a", "b"]}

@@ -10,10 +10,10 @@ A conversation is what one transcript holds: one MCP endpoint, one profile, one 
   has no `initialize` (2026-07-28): undetermined.
 - While a sessionless `initialize` is undecided, the endpoint's sessionless legacy observations queue behind it, so that
   each conversation receives its observations in the order of time.
-- Without a session id: the version header decides. Where there is none, or where it agrees, the exchange belongs to
-  the only conversation that its client connection has carried for the same User-Agent; failing that, to the endpoint's
-  only client so far, if the endpoint's first exchange was that client's `initialize` and User-Agents agree; failing
-  that, the profile is undetermined.
+- Without a session id, an exchange belongs to the only legacy conversation that its client connection has carried, if
+  that began with an `initialize` and User-Agents agree. Failing that, the version header decides. Where there is none:
+  the endpoint's only client so far, if the endpoint's first exchange was that client's `initialize` and User-Agents
+  agree; else the profile is undetermined.
 - An `initialize` that carries the id of a known session stays in that session's conversation (a re-initialization
   belongs where its cause can be seen), and the session that it opens under the same version joins it there.
 - An `initialize` after a failed 2026-07-28 probe opens a conversation of its own: two revisions, two transcripts.
@@ -97,6 +97,8 @@ class ConversationIdentity:
     in_lane: bool
     """Legacy and without a session id: it shares the endpoint's queue."""
     complete_from_start: bool = False
+    initialized: bool = False
+    """An InitializeResult that belongs to it was seen."""
     user_agent: str | None = None
     open_exchanges: int = 0
     closed: bool = False
@@ -238,7 +240,7 @@ class Directory:
             profile = self._name(evidence) or UNDETERMINED
             self._begin(self._new_session(endpoint, evidence.session_id, profile), origin, request)
         else:
-            tied = self._tied(origin, request, evidence)
+            tied = self._tied(origin, request)
             if tied is not None and not tied.in_lane:
                 self._begin(tied, origin, request)
             else:
@@ -284,13 +286,14 @@ class Directory:
             self._renewals[request.exchange] = InitializeWatch(request)
         self._begin(session, origin, request)
 
-    def _tied(self, origin: Origin, request: RequestSeen, evidence: VersionEvidence) -> ConversationIdentity | None:
+    def _tied(self, origin: Origin, request: RequestSeen) -> ConversationIdentity | None:
+        """The conversation of this client connection, whatever version the request names: that is for rules to say."""
         tie = self._connections.get(origin.connection)
-        if tie is None or tie.conversation is None or tie.conversation.closed:
+        if tie is None or tie.conversation is None or tie.conversation.closed or not tie.conversation.initialized:
             return None
         if tie.conversation.endpoint != origin.endpoint or tie.user_agent != request.headers.get("user-agent"):
             return None
-        return tie.conversation if self._name(evidence) in (None, tie.conversation.profile) else None
+        return tie.conversation
 
     # What follows a request
 
@@ -374,7 +377,7 @@ class Directory:
             if version is None and pending.named is not None:
                 profile = self._negotiated(pending.named)
             conversation = self._new_session(endpoint, pending.session, profile)
-            conversation.complete_from_start = version is not None
+            conversation.complete_from_start = conversation.initialized = version is not None
             for waiting in self._released(pending.queue):
                 if isinstance(waiting.observation, RequestSeen):
                     self._begin(conversation, waiting.origin, waiting.observation)
@@ -430,6 +433,7 @@ class Directory:
             return
         if waiting.profile is not None:
             conversation = self._without_session(endpoint, waiting.profile, observation, in_lane=True)
+            conversation.initialized = True
             if self._is_new(conversation):
                 conversation.complete_from_start = (
                     endpoint.first_exchange == observation.exchange and waiting.profile != UNDETERMINED
@@ -443,11 +447,11 @@ class Directory:
     def _attributed(
         self, endpoint: _Endpoint, origin: Origin, request: RequestSeen, evidence: VersionEvidence
     ) -> ConversationIdentity:
+        tied = self._tied(origin, request)
+        if tied is not None:
+            return tied
         name = self._name(evidence)
         if name is None:
-            tied = self._tied(origin, request, evidence)
-            if tied is not None:
-                return tied
             only = self._only_client(endpoint, request)
             if only is not None:
                 return only
@@ -516,7 +520,7 @@ class Directory:
         self._routes[request.exchange] = conversation
         conversation.open_exchanges += 1
         profile = bundled(conversation.profile)
-        if profile is not None and profile.has_sessions:
+        if conversation.profile != UNDETERMINED and not (profile is not None and profile.is_modern):
             self._tie(conversation, origin, request)
         self._deliver(conversation, origin, request)
 
