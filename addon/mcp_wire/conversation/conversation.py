@@ -83,6 +83,8 @@ class Conversation:
     era: ServerEra = field(default_factory=ServerEra)
     tools: ToolDefinitions = field(default_factory=ToolDefinitions)
     first_initialize: Exchange | None = None
+    unread_post: Exchange | None = None
+    """The first POST whose body was not captured: it may have carried anything."""
     has_gaps: bool = False
     """Some response was not captured whole, so that messages of the server may have been missed."""
     answers_posts: bool = False
@@ -137,6 +139,8 @@ class Conversation:
             session.initializes += 1
             session.initialize = session.initialize or exchange
             self.first_initialize = self.first_initialize or exchange
+        if request.method.upper() == "POST" and not request.body.is_captured:
+            self.unread_post = self.unread_post or exchange
         if "authorization" in request.headers:
             session.authorized = session.authorized or exchange
         if self.is_modern:

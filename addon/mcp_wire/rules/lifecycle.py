@@ -50,7 +50,7 @@ def initialize_comes_first(message: Message, conversation: Conversation) -> Verd
             yield SATISFIED
     elif not is_ordinary_request(message):
         return
-    elif not conversation.complete_from_start or request.session_id is not None:
+    elif not conversation.complete_from_start or request.session_id is not None or conversation.unread_post is not None:
         yield CannotTell("the client may have initialized before the capture began")
     else:
         shown, evidence = _method(message, conversation)
@@ -145,6 +145,9 @@ def _not_initialized(session: Session, conversation: Conversation) -> Verdicts:
     assert session.unready_request is not None
     if not conversation.is_one_client(session):
         yield CLIENTS_UNKNOWN
+        return
+    if conversation.unread_post is not None:
+        yield CannotTell("a POST whose body was not captured may have been the notification")
         return
     shown, evidence = _method(session.unready_request, conversation)
     exchange = session.unready_request.exchange
