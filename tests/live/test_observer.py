@@ -20,8 +20,8 @@ from mcp_wire.rules import rules_of
 from mcp_wire.transcript.reading import read_document
 from mcp_wire.validation import validate
 from mcp_wire.wire.observation import Ended, ExchangeEnded, Observation
+from tests.captures import recordings, seen_in
 from tests.live.mcp_traffic import Step, delete, exchange, in_turn, initialize, initialized, modern, tools_list
-from tests.live.recorded import recordings, steps_of
 from tests.live.test_directory import traffic
 
 type Tally = Counter[tuple[str, str, str, int]]
@@ -117,7 +117,7 @@ def test_the_same_observations_give_the_same_bytes(tmp_path_factory: pytest.Temp
 
 @pytest.mark.parametrize("recording", recordings(), ids=lambda path: path.name.partition(".")[0])
 def test_live_is_offline_for_recorded_traffic(tmp_path: Path, recording: Path) -> None:
-    watch(tmp_path, steps_of(recording))
+    watch(tmp_path, [Step(where, observation) for where, observation in seen_in(recording)])
     assert_live_is_offline(tmp_path)
     # Every one of these clients and servers has said what it speaks, and each is one client.
     kinds = Counter(name.partition(".")[0] for name in transcripts(tmp_path))
