@@ -157,15 +157,15 @@ class Proxy:
     @contextlib.contextmanager
     def options(self, **changed: Any) -> Iterator[None]:
         before = {name: getattr(self.master.options, name) for name in changed}
-        self.call(lambda: self.master.options.update(**changed))
+        self.call(lambda: self.master.options.update(**changed))  # type: ignore[no-untyped-call]
         try:
             yield
         finally:
-            self.call(lambda: self.master.options.update(**before))
+            self.call(lambda: self.master.options.update(**before))  # type: ignore[no-untyped-call]
 
     async def _run(self) -> None:
         self._loop = asyncio.get_running_loop()
-        options = Options(mode=self._modes, confdir=str(self._confdir), ssl_insecure=True)  # type: ignore[no-untyped-call]
+        options = Options(mode=self._modes, confdir=str(self._confdir), ssl_insecure=True)
         self.master = DumpMaster(options, with_termlog=False, with_dumper=False)
         self.master.addons.add(*self._before, self.addon, *self._after, _Running(self._set_ready))  # type: ignore[no-untyped-call]
         # Scripts stand there, before the addons that save flows.
@@ -173,7 +173,7 @@ class Proxy:
         place = chain.index(self.master.addons.get("scriptloader"))  # type: ignore[no-untyped-call]
         added = [*self._before, self.addon, *self._after]
         chain[place:] = [*added, *(addon for addon in chain[place:] if addon not in added)]
-        self.master.options.update(**self._options)
+        self.master.options.update(**self._options)  # type: ignore[no-untyped-call]
         await self.master.run()
 
     def _set_ready(self) -> None:

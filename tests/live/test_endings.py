@@ -40,7 +40,7 @@ class Killer:
     def request(self, flow: http.HTTPFlow) -> None:
         self.flows[flow.request.path] = flow
         if flow.request.path in self.in_request:
-            flow.kill()
+            flow.kill()  # type: ignore[no-untyped-call]
 
 
 @pytest.fixture(scope="module")

@@ -369,6 +369,8 @@ class ConformanceAddon:
         body, why_not = self._response_body(watched, ending)
         if exchange is None or exchange.silent:
             return
+        for name in (CHUNKS, ENDED, RECEIVED):  # a replayed flow brings those of its first run along
+            flow.metadata.pop(name, None)
         if ending.ended is not None:
             flow.metadata[ENDED] = str(ending.ended)
         if tap is not None:

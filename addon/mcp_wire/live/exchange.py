@@ -15,7 +15,6 @@ from mcp_wire.wire.content_coding import Decoder, decoder_for
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.observation import (
     ExchangeEnded,
-    Milliseconds,
     Observation,
     RequestSeen,
     ResponseBody,
@@ -106,53 +105,53 @@ class Exchange:
         if self.on_probation:
             yield from self._hold(at, part)
         else:
-            yield from self._observe(milliseconds(at), part)
+            yield from self._observe(at, part)
 
-    def _observe(self, t_ms: Milliseconds, part: Part) -> Iterator[Observation]:
+    def _observe(self, at: Microseconds, part: Part) -> Iterator[Observation]:
         match part:
             case bytes():
-                yield from self._chunk(t_ms, part)
+                yield from self._chunk(at, part)
             case RequestPart():
-                yield from self._request(t_ms, part)
+                yield from self._request(at, part)
             case HeadPart():
                 self._headed, self._events = True, part.events
                 self._decoder = decoder_for(part.headers.joined("content-encoding"))
-                yield ResponseSeen(self.id, t_ms, part.status, part.headers, part.boundaries_observed)
+                yield ResponseSeen(self.id, milliseconds(at), part.status, part.headers, part.boundaries_observed)
             case LostPart():
-                yield from self._lost(t_ms, part.why)
+                yield from self._lost(at, part.why)
             case EndPart():
-                yield from self._end(t_ms, part)
+                yield from self._end(at, part)
 
-    def _request(self, t_ms: Milliseconds, part: RequestPart) -> Iterator[Observation]:
+    def _request(self, at: Microseconds, part: RequestPart) -> Iterator[Observation]:
         body = part.body if part.body is not None else read_body(part.headers, part.raw, part.why_not)
         if not self.exact_scope and is_foreign(part.headers, body):
             self.silent = True
             return
         self.id = self.id or self.new_id()
-        yield RequestSeen(self.id, t_ms, part.method, part.target, part.headers, body, part.http_version)
+        yield RequestSeen(self.id, milliseconds(at), part.method, part.target, part.headers, body, part.http_version)
 
-    def _chunk(self, t_ms: Milliseconds, data: bytes) -> Iterator[Observation]:
+    def _chunk(self, at: Microseconds, data: bytes) -> Iterator[Observation]:
         if self._failed or self._decoder is None:
             return
         decoded = self._decoder.feed(data)
         if decoded or self._decoder.failed is None:
-            yield ResponseChunk(self.id, t_ms, decoded)
+            yield ResponseChunk(self.id, milliseconds(at), decoded)
         if self._decoder.failed is not None:
-            yield from self._lost(t_ms, self._decoder.failed)
+            yield from self._lost(at + 1, self._decoder.failed)
 
-    def _lost(self, t_ms: Milliseconds, why: str) -> Iterator[Observation]:
+    def _lost(self, at: Microseconds, why: str) -> Iterator[Observation]:
         if not self._failed:
             self._failed = True
-            yield ResponseBody(self.id, t_ms, Body.not_captured(why))
+            yield ResponseBody(self.id, milliseconds(at), Body.not_captured(why))
 
-    def _end(self, t_ms: Milliseconds, part: EndPart) -> Iterator[Observation]:
+    def _end(self, at: Microseconds, part: EndPart) -> Iterator[Observation]:
         if self._headed and not self._events:
             assert self._decoder is not None
-            yield ResponseBody(self.id, t_ms, _decoded(self._decoder, part.body, part.why_not))
+            yield ResponseBody(self.id, milliseconds(at), _decoded(self._decoder, part.body, part.why_not))
         ending = part.ending
         yield ExchangeEnded(
             self.id,
-            t_ms,
+            milliseconds(at + 1),
             ending.ended,
             received_octets=part.received_octets if self._headed else None,
             reset_code=ending.reset_code,
@@ -184,7 +183,7 @@ class Exchange:
         held, self._held = self._held, []
         self.on_probation, self._first_event = False, None
         for at, part in held:
-            yield from self._observe(milliseconds(at), part)
+            yield from self._observe(at, part)
 
     def _forget(self) -> None:
         self.silent = True

@@ -7,16 +7,16 @@ gathered first and taken apart into one sequence of parts, by time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from operator import itemgetter
 from typing import Final
 
 from mitmproxy import http
 
 from mcp_wire.live import endings
-from mcp_wire.live.clock import Microseconds
+from mcp_wire.live.clock import TICK, Microseconds
 from mcp_wire.live.exchange import EndPart, Exchange, HeadPart, LostPart, Part
 from mcp_wire.live.marks import received_octets, stored_chunks
 from mcp_wire.live.messages import head_of
+from mcp_wire.wire.observation import Ended
 
 MAX_GATHERED_OCTETS: Final = 256 * 1024 * 1024
 """Bodies gathered before they are judged. A larger file is judged in stretches, each in the order of its times."""
@@ -58,12 +58,13 @@ class LoadedFlows:
             if begun is not None:
                 exchange, request = begun
                 parts += ((exchange, at, part) for at, part in _parts(flow, exchange, request))
-        parts.sort(key=itemgetter(1))
-        last = -1
+        # What was still running was so when everything else was over: that the capture stopped is seen last.
+        parts.sort(key=lambda entry: (_is_open_end(entry[2]), entry[1]))
+        last = -TICK
         for exchange, at, part in parts:
             if self._zero is None:
                 self._zero = at
-            last = max(last + 1, at - self._zero)
+            last = max(last + TICK, (at - self._zero) // TICK * TICK)
             yield exchange, last, part
 
 
@@ -95,6 +96,10 @@ def _parts(flow: http.HTTPFlow, exchange: Exchange, request: Part) -> Iterator[t
     whole = ending.whole and not cut_short
     octets = passed if passed is not None else (len(body) if body is not None else None)
     yield at, EndPart(ending, octets, body if whole else None, "the file does not hold the whole body")
+
+
+def _is_open_end(part: Part) -> bool:
+    return isinstance(part, EndPart) and part.ending.ended is Ended.OPEN
 
 
 def _us(seconds: float) -> Microseconds:
