@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_wire.judging.declaration import Evidence
@@ -17,11 +17,13 @@ from mcp_wire.live.observer import Observer, ObserverSettings, Origin, Reported
 from mcp_wire.live.output import OutputFolder
 from mcp_wire.protocol.profiles import PROFILES
 from mcp_wire.rules import rules_of
-from mcp_wire.transcript.reading import read_document
+from mcp_wire.transcript.document import Document
+from mcp_wire.transcript.reading import observations, read_document
 from mcp_wire.validation import validate
-from mcp_wire.wire.observation import Ended, ExchangeEnded, Observation
+from mcp_wire.wire.headers import Headers
+from mcp_wire.wire.observation import Ended, ExchangeEnded, Observation, RequestSeen, ResponseSeen
 from tests.captures import recordings, seen_in
-from tests.live.mcp_traffic import Step, delete, exchange, in_turn, initialize, initialized, modern, tools_list
+from tests.live.mcp_traffic import Clock, Step, delete, exchange, in_turn, initialize, initialized, modern, tools_list
 from tests.live.test_directory import traffic
 
 type Tally = Counter[tuple[str, str, str, int]]
@@ -339,3 +341,70 @@ def test_a_pinned_profile_judges_everything(tmp_path: Path) -> None:
     watch(tmp_path, faulty_session(), profile=PROFILES["stable-2025-06-18"])
     assert {told["profile"] for told in transcripts(tmp_path).values()} == {"stable-2025-06-18"}
     assert_live_is_offline(tmp_path)
+
+
+# The cases of tests/cases, as if they came by
+
+
+def case_steps(path: Path, number: int = 1) -> list[Step]:
+    """The observations of a case, with strictly increasing times, on an endpoint and a connection of its own."""
+    case = json.loads(path.read_text())
+    if not isinstance(case.get("transcript"), dict):
+        return []
+    steps, now = [], 0.0
+    for seen in observations(Document(case["transcript"])):
+        now = max(now + 0.001, seen.t_ms or 0.0)
+        changed: dict[str, Any] = {"exchange": f"{number}:{seen.exchange}", "t_ms": now}
+        if isinstance(seen, RequestSeen | ResponseSeen):
+            changed["headers"] = Headers(seen.headers.raw)  # the wire knows no header objects
+        if isinstance(seen, RequestSeen):
+            changed["index"] = None
+        steps.append(Step(Origin(f"http://h.example/{number}", f"c-{number}"), replace(seen, **changed)))
+    return steps
+
+
+CASES = [path for path in sorted((Path(__file__).parents[1] / "cases").glob("*.json")) if case_steps(path)]
+
+
+SAID_BY_A_PERSON = {
+    # A profile that nothing on the wire names.
+    "015": ((), ("profile_undetermined",)),
+    "024": ((), ("profile_undetermined",)),
+    "042": ((), ("profile_undetermined",)),
+    "116": ((), ("profile_undetermined",)),
+    "093": (("invalid_batch",), ()),
+    "135": (("profile_superseded",), ()),
+    # That nothing came before.
+    "029": (("initialize_not_first",), ()),
+    # That two revisions belong into one transcript.
+    "130": (("legacy_fallback_after_modern_error",), ()),
+}
+"""What a case says that a tap cannot know: codes that are missed live, and codes that say so."""
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_a_case_that_comes_by_live_gets_its_verdict(tmp_path: Path, path: Path) -> None:
+    watch(tmp_path, case_steps(path))
+    assert_live_is_offline(tmp_path)
+    told = json.loads(path.read_text())["transcript"]
+    told["payloads"] = "shape"
+    expected = Counter(one.code for one in validate(Document(told)).findings)
+    found = Counter(one["code"] for one in report(tmp_path)["findings"])
+    missed, added = SAID_BY_A_PERSON.get(path.name[:3], ((), ()))
+    assert (sorted((expected - found).elements()), sorted((found - expected).elements())) == (list(missed), list(added))
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_live_is_offline_for_cases_that_come_by_at_once(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    chosen = data.draw(st.lists(st.sampled_from(CASES), min_size=2, max_size=6, unique=True))
+    queues = [case_steps(path, number) for number, path in enumerate(chosen)]
+    mixed: list[Step] = []
+    while any(queues):
+        queue = data.draw(st.sampled_from([queue for queue in queues if queue]))
+        mixed.append(queue.pop(0))
+    folder = tmp_path_factory.mktemp("live")
+    watch(folder, Clock().stamp(mixed))
+    assert_live_is_offline(folder)
