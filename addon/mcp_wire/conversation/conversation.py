@@ -13,7 +13,7 @@ from typing import Final
 
 from mcp_wire.conversation.bounded import BoundedTable
 from mcp_wire.conversation.deliveries import Deliveries
-from mcp_wire.conversation.digest import digest
+from mcp_wire.conversation.event_ids import EventIds
 from mcp_wire.conversation.facts import (
     Call,
     CaptureEnd,
@@ -29,6 +29,8 @@ from mcp_wire.conversation.facts import (
     Session,
 )
 from mcp_wire.conversation.handshake import watch_handshake
+from mcp_wire.conversation.interruptions import Interruptions
+from mcp_wire.conversation.progress_tokens import ProgressTokens
 from mcp_wire.conversation.server_era import ServerEra
 from mcp_wire.conversation.session_ids import SessionIds
 from mcp_wire.conversation.tool_definitions import ToolDefinitions
@@ -37,21 +39,15 @@ from mcp_wire.wire.jsonrpc import id_key
 from mcp_wire.wire.observation import Milliseconds
 
 MAX_SESSIONS_REMEMBERED: Final = 1_024
-MAX_EVENT_IDS_REMEMBERED: Final = 65_536
 MAX_STREAM_PARTS: Final = 16
 MAX_RECENT_EXCHANGES: Final = 256
 
+MAX_UNPROVEN_FACTS: Final = 64
+"""Of a server that has not yet shown which revision it speaks, over all exchanges."""
+
+RESUMPTION_REFUSALS: Final = frozenset({400, 404, 405})
+"""No streams here, or none with this event id; what else is refused with 4xx may work later."""
 MODERN_ERROR_CODES: Final = (-32020, -32021, -32022)
-
-
-@dataclass(frozen=True, slots=True)
-class IssuedEventId:
-    """Where an event id was first seen: on which logical stream, with what data (a digest, kept in memory only)."""
-
-    stream: LogicalStream
-    exchange: Exchange
-    path: str
-    data_digest: bytes
 
 
 @dataclass(slots=True)
@@ -75,7 +71,10 @@ class Conversation:
     sessions: BoundedTable[str, Session] = field(default_factory=lambda: BoundedTable(MAX_SESSIONS_REMEMBERED))
     sessionless: Session = field(default_factory=Session)
     """What carries no session id and belongs to no session that is known to be without one."""
-    event_ids: BoundedTable[str, IssuedEventId] = field(default_factory=lambda: BoundedTable(MAX_EVENT_IDS_REMEMBERED))
+    event_ids: EventIds = field(default_factory=EventIds)
+    progress: ProgressTokens = field(default_factory=ProgressTokens)
+    interruptions: Interruptions = field(default_factory=Interruptions)
+    unproven_facts: int = 0
     delivered: Deliveries = field(default_factory=Deliveries)
     server_is_modern: bool = False
     """The server has shown that it speaks 2026-07-28: a resultType, a -3202x error, a server/discover result."""
@@ -87,6 +86,8 @@ class Conversation:
     """The first POST whose body was not captured: it may have carried anything."""
     has_gaps: bool = False
     """Some response was not captured whole, so that messages of the server may have been missed."""
+    has_unread_posts: bool = False
+    """The body of some POST was not captured, so that messages of the client may have been missed."""
     answers_posts: bool = False
     """Some POST was answered 2xx, so that the endpoint exists and speaks."""
     legacy_transport: bool = False
@@ -125,7 +126,15 @@ class Conversation:
             case ResponseContent():
                 self.has_gaps = self.has_gaps or not fact.body.is_captured
             case CaptureEnd():
-                pass
+                self.interruptions.take_capture_end()
+        if self.is_modern and not self.server_is_modern and isinstance(fact, Event | Message):
+            self._hold_unproven(fact)
+
+    def _hold_unproven(self, fact: Event | Message) -> None:
+        from_server = isinstance(fact, Event) or fact.sender == "server"
+        if from_server and self.unproven_facts < MAX_UNPROVEN_FACTS:
+            self.unproven_facts += 1
+            fact.exchange.unproven.append(fact)
 
     def _request(self, request: Request) -> None:
         exchange = request.exchange
@@ -145,10 +154,16 @@ class Conversation:
             session.authorized = session.authorized or exchange
         if self.is_modern:
             self.era.take_request(request)
-        if request.method.upper() == "GET":
-            resumed = self.event_ids.get(request.last_event_id)
+        method = request.method.upper()
+        if method == "POST" and not request.body.is_captured:
+            self.has_unread_posts = True
+        elif method == "DELETE":
+            session.deleting = session.deleting or exchange
+        elif method == "GET":
+            resumed = self.event_ids.given(session, request.last_event_id)
             if resumed is not None:
                 exchange.stream = resumed.stream
+        self.interruptions.take_request(request)
 
     def _session_of(self, request: Request) -> Session:
         if request.is_initialize:
@@ -180,6 +195,11 @@ class Conversation:
             self.sessions.put(head.session_id, session)
             if session is self.sessionless:
                 self.sessionless = Session()
+        if request.method.upper() == "GET" and head.status in RESUMPTION_REFUSALS:
+            if head.status == 405:
+                session.get_not_allowed = session.get_not_allowed or exchange
+            if exchange.stream is not None:
+                exchange.stream.resumption_refused = exchange
         if head.status == 404 and request.session_id is not None and request.session_id == session.id:
             if request.method.upper() == "POST":
                 session.refused = session.refused or exchange
@@ -199,16 +219,17 @@ class Conversation:
             parts.append(exchange)
             if len(parts) > MAX_STREAM_PARTS:
                 del parts[1]
+        self.interruptions.take_head(head)
 
     def _event(self, event: Event) -> None:
         block, stream = event.block, event.exchange.stream
+        if block.too_large or (event.reading is not None and event.reading.has("too_deep")):
+            self.has_gaps = event.exchange.has_unread_events = True
         if stream is None or not block.complete:
             return
+        self.event_ids.take(event, stream)
         if block.id is not None:
             stream.cursor = block.id or None
-            if block.id and block.id not in self.event_ids:
-                issued = IssuedEventId(stream, event.exchange, event.path, digest(block.data or ""))
-                self.event_ids.put(block.id, issued)
         if block.retry_ms is not None:
             stream.retry_ms = block.retry_ms
         if self._opens_legacy_transport(event):
@@ -234,11 +255,16 @@ class Conversation:
             message.call = self._answered_call(session, message)
             if message.call is not None and len(message.call.responses) < 2:
                 message.call.responses.append(message)
+            self._complete_stream(message)
             self._learn_from_response(session, message)
         elif message.method == "notifications/cancelled":
             call = self.cancelled_call(message)
-            if call is not None and call.cancelled is None:
+            if call is not None and call.cancelled is None and self.may_cancel(message.sender, call):
                 call.cancelled = message
+        redelivered = message.event is not None and self.event_ids.was_delivered_before(message.event)
+        self.progress.take(message, redelivered=redelivered)
+        if message.sender == "client" and message.is_request:
+            self.interruptions.take_message(message)
         watch_handshake(session, message)
         self.era.take(message, server_is_modern=self.server_is_modern)
         if self.is_modern:
@@ -274,17 +300,31 @@ class Conversation:
                 return call
         return session.calls["client"].get(key)
 
+    def _complete_stream(self, response: Message) -> None:
+        """Note when the last request of a POST was answered on the stream that the POST began."""
+        stream, call = response.exchange.stream, response.call
+        if stream is None or stream.completed is not None or call is None or response.event is None:
+            return
+        calls = stream.origin.calls
+        if call in calls and all(one.responses for one in calls):
+            stream.completed = response
+
     def cancelled_call(self, message: Message) -> Call | None:
-        """The call that a `notifications/cancelled` names, None if its sender is not known to have made it."""
+        """The call that a `notifications/cancelled` names: its sender's, or where that has none, the client's."""
         if "requestId" not in message.params:
             return None
         key = id_key(message.params["requestId"])
         session = message.exchange.session
         call = session.calls[message.sender].get(key)
         if call is None and message.sender == "server":
-            # 2026-07-28: the server cancels a subscription, which is the client's request.
-            call = session.calls["client"].get(key)
+            own = message.exchange.stream.origin.calls if message.exchange.stream is not None else []
+            named = (one for one in own if one.request.envelope.id_key == key)
+            call = next(named, None) or session.calls["client"].get(key)
         return call
+
+    def may_cancel(self, sender: str, call: Call) -> bool:
+        """Its own requests; in 2026-07-28 a server also cancels a subscription, which is the client's request."""
+        return call.sender == sender or (self.is_modern and call.method == "subscriptions/listen")
 
     def _learn_from_response(self, session: Session, message: Message) -> None:
         if message.sender != "server":
@@ -307,3 +347,4 @@ class Conversation:
 
     def _ending(self, ending: Ending) -> None:
         self.open_streams.pop(ending.exchange.id, None)
+        self.interruptions.take_ending(ending)

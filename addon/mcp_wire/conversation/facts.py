@@ -8,16 +8,19 @@ conversation.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Final, Literal
 
 from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.digest import digest
+from mcp_wire.protocol.gateways import is_gateway_answer
 from mcp_wire.wire.body import Body
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.jsonrpc import Envelope
 from mcp_wire.wire.media_types import essence
 from mcp_wire.wire.observation import Ended, Milliseconds
 from mcp_wire.wire.sse import Block
-from mcp_wire.wire.strict_json import JsonReading, JsonValue
+from mcp_wire.wire.strict_json import MISSING, JsonReading, JsonValue, canonical
 
 Sender = Literal["client", "server"]
 
@@ -60,6 +63,10 @@ class Exchange:
     ending: Ending | None = None
     calls: list[Call] = field(default_factory=list)
     """The JSON-RPC requests that this exchange's POST carried."""
+    has_unread_events: bool = False
+    """Some event was larger or deeper than is read, so that messages of its stream may have been missed."""
+    unproven: list[Event | Message] = field(default_factory=list)
+    """What the server sent here before it had shown that it speaks the revision in force (2026-07-28), up to a few."""
 
     @property
     def path(self) -> str:
@@ -77,6 +84,19 @@ class Exchange:
     def is_open(self) -> bool:
         """No end was seen: the exchange is still running, or the capture stopped before it did."""
         return self.ending is None or self.ending.ended is Ended.OPEN
+
+    @property
+    def answered_by_gateway(self) -> bool:
+        """The answer is a gateway's own page or status, so that it says nothing of the server (`gateway_error_response`).
+
+        While no more than the head is known, JSON may still turn out to be the server's: then False.
+        """
+        head, content = self.head, self.content
+        if head is None or self.is_event_stream or not is_gateway_answer(head.status, head.headers):
+            return False
+        if head.media_type == JSON_MEDIA_TYPE and (content is None or not content.body.is_captured):
+            return False
+        return content is None or not content.messages
 
     @property
     def owes_nothing_but_202(self) -> bool:
@@ -103,8 +123,14 @@ class Exchange:
         body = self.content.body
         return len(body.text.encode("utf-8", "surrogatepass")) if body.text is not None else body.raw_size
 
+    @property
+    def is_whole(self) -> bool:
+        """Everything that the response carried so far was captured and read."""
+        return not self.has_unread_events and (self.content is None or self.content.body.is_captured)
+
     def release(self) -> None:
         """Let go of large bodies once every rule has read them; from then on they count as not captured."""
+        self.unproven.clear()
         if self.request.body.raw_size is not None and self.request.body.raw_size > MAX_BODY_BYTES_KEPT:
             self.request.body = RELEASED
             self.request.messages = ()
@@ -231,10 +257,20 @@ class Event:
     reading: JsonReading | None
     """What strict JSON reading made of the data; None where there is no data to read (absent, empty, too large)."""
     messages: tuple[Message, ...] = ()
+    _data_digest: bytes | None = field(default=None, repr=False)
 
     @property
     def path(self) -> str:
         return f"{self.exchange.path}/response/chunks/{self.block.event_index}"
+
+    @property
+    def data_digest(self) -> bytes:
+        """Equal for events that carry the same: the same JSON value, however it is written, or else the same text."""
+        if self._data_digest is None:
+            value = self.reading.value if self.reading is not None else MISSING
+            text = (self.block.data or "") if value is MISSING else canonical(value)
+            self._data_digest = digest(text)
+        return self._data_digest
 
 
 @dataclass(slots=True)
@@ -322,7 +358,9 @@ class Call:
     responses: list[Message] = field(default_factory=list)
     """At most two are kept: the response, and the first that should not have followed it."""
     cancelled: Message | None = None
-    """The `notifications/cancelled` of its requestor that named it."""
+    """The `notifications/cancelled` that named it, from a party that may cancel it."""
+    latest_progress: Decimal | None = None
+    """The latest value of a `notifications/progress` with the token of this request."""
 
     @property
     def sender(self) -> Sender:
@@ -386,10 +424,14 @@ class Session:
     """The first exchange whose request carried Authorization."""
     served_unauthorized: Exchange | None = None
     """The first exchange that was answered 2xx although its request carried no Authorization."""
+    deleting: Exchange | None = None
+    """The first DELETE, whatever became of it."""
     deleted: Exchange | None = None
     """The DELETE that the server accepted (2xx)."""
     refused: Exchange | None = None
     """The first POST with this session id that was answered 404."""
+    get_not_allowed: Exchange | None = None
+    """The first GET that was answered 405: the server offers no streams to listen to or to resume."""
     refused_get: Exchange | None = None
     """The latest GET with this session id, resuming nothing, that was answered 404."""
     exchanges: int = 0
@@ -425,6 +467,10 @@ class LogicalStream:
     cursor: str | None = None
     """The last event id committed by a complete block; an empty id resets it to None (WHATWG 9.2.6)."""
     retry_ms: int | None = None
+    completed: Message | None = None
+    """The response on this stream with which every request of the POST that began it was answered."""
+    resumption_refused: Exchange | None = None
+    """The latest GET that named an event of this stream and was answered 400, 404 or 405."""
 
     @property
     def is_standalone(self) -> bool:

@@ -1,0 +1,175 @@
+"""Requests whose exchange ended without their response, and what became of them.
+
+Sources: 2025-11-25 basic/transports#sending-messages-to-the-server (item 6) and #resumability-and-redelivery;
+2026-07-28 basic/transports/streamable-http#cancellation.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final
+
+from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.clients import client_mark
+from mcp_wire.conversation.digest import digest
+from mcp_wire.conversation.facts import Call, Ending, Exchange, Message, Request, ResponseHead, Session
+from mcp_wire.wire.observation import Ended, Milliseconds
+from mcp_wire.wire.strict_json import canonical
+
+MAX_INTERRUPTIONS_REMEMBERED: Final = 1_024
+MAX_INTERRUPTED_BYTES_REMEMBERED: Final = 16 * 1024 * 1024
+MAX_WAITING: Final = 64
+"""Ends that wait for a sign of life of their session, and streams that wait for their client, at the same time."""
+
+REPEATABLE_METHODS: Final = frozenset({"tools/call", "prompts/get", "resources/read", "completion/complete"})
+"""Requests that a client does not send again and again as a matter of routine."""
+POLLING_GRACE_MS: Final = 30_000.0
+POLLING_PATIENCE: Final = 10
+"""A stream counts as left alone after this many times its `retry`, or after the grace if that is longer."""
+
+
+@dataclass(slots=True, eq=False)
+class Interruption:
+    """A POST that ended although some of its requests had no response and were not cancelled."""
+
+    exchange: Exchange
+    t_ms: Milliseconds | None
+    resumed: Exchange | None = None
+    """The first GET that named an event of its stream, whatever became of it."""
+    repeated: Message | None = None
+    """The first request with the same method and params that followed."""
+
+    @property
+    def waiting_calls(self) -> list[Call]:
+        return [call for call in self.exchange.calls if call.is_in_flight]
+
+    @property
+    def cursor(self) -> str | None:
+        return self.exchange.stream.cursor if self.exchange.stream is not None else None
+
+    def deadline_ms(self) -> Milliseconds | None:
+        """When its client should long have been back."""
+        if self.t_ms is None:
+            return None
+        retry = (self.exchange.stream.retry_ms if self.exchange.stream is not None else None) or 0
+        return self.t_ms + max(POLLING_PATIENCE * retry, POLLING_GRACE_MS)
+
+
+@dataclass(slots=True)
+class Interruptions:
+    """The latest interruptions, and what the fact that is being judged says of them."""
+
+    settled: list[Interruption] = field(default_factory=list)
+    """Streams that the server ended unanswered and without an excuse, as is certain now."""
+    overdue: list[Interruption] = field(default_factory=list)
+    """Streams that the client of the request being judged has left alone for too long."""
+    _repeated: Interruption | None = None
+    _message: Message | None = None
+    _by_request: BoundedTable[tuple[object, bytes], Interruption] = field(
+        default_factory=lambda: BoundedTable(
+            MAX_INTERRUPTIONS_REMEMBERED, weight_ceiling=MAX_INTERRUPTED_BYTES_REMEMBERED
+        )
+    )
+    _by_exchange: BoundedTable[Exchange, Interruption] = field(
+        default_factory=lambda: BoundedTable(
+            MAX_INTERRUPTIONS_REMEMBERED, weight_ceiling=MAX_INTERRUPTED_BYTES_REMEMBERED
+        )
+    )
+    _ends: deque[Interruption] = field(default_factory=lambda: deque(maxlen=MAX_WAITING))
+    _polls: deque[Interruption] = field(default_factory=lambda: deque(maxlen=MAX_WAITING))
+
+    def repeated_by(self, message: Message) -> Interruption | None:
+        """The interruption of the same request, sent by the same client; asked while the message is judged."""
+        return self._repeated if self._message is message else None
+
+    def take_request(self, request: Request) -> None:
+        self._next()
+        exchange = request.exchange
+        if request.method.upper() == "GET" and exchange.stream is not None:
+            interrupted = self._by_exchange.get(exchange.stream.origin)
+            if interrupted is not None:
+                interrupted.resumed = interrupted.resumed or exchange
+        if self._polls and request.t_ms is not None:
+            self._look_after(exchange.session, request.t_ms)
+
+    def take_message(self, message: Message) -> None:
+        """A request of the client: does it repeat one that was interrupted?"""
+        self._next()
+        if message.method not in REPEATABLE_METHODS or not self._by_request:
+            return
+        found = self._by_request.get(_key(message))
+        if found is not None and found.exchange is not message.exchange and found.waiting_calls:
+            self._message, self._repeated = message, found
+            found.repeated = found.repeated or message
+
+    def take_head(self, head: ResponseHead) -> None:
+        """A sign of life of its session: the streams that ended before it did not end because the session was over."""
+        self._next()
+        if self._ends and head.exchange.session.id is not None:
+            session = head.exchange.session
+            over = head.status == 404 and head.exchange.request.session_id == session.id
+            if over or head.status < 400:
+                ends = [end for end in self._ends if end.exchange.session is session]
+                for end in ends:
+                    self._ends.remove(end)
+                self._settle([] if over else ends)
+
+    def take_ending(self, ending: Ending) -> None:
+        self._next()
+        exchange = ending.exchange
+        if exchange.request.method.upper() != "POST" or not _was_interrupted(ending):
+            return
+        interruption = Interruption(exchange, ending.t_ms)
+        weight = exchange.request.body.raw_size or 0
+        self._by_exchange.put(exchange, interruption, weight)
+        for call in interruption.waiting_calls:
+            if call.method in REPEATABLE_METHODS:
+                self._by_request.put(_key(call.request), interruption, weight)
+        if ending.ended is not Ended.COMPLETE or not exchange.is_event_stream or exchange.session.deleting is not None:
+            return
+        if interruption.cursor is not None and ending.t_ms is not None:
+            self._polls.append(interruption)
+        if exchange.session.id is None:
+            self._settle([interruption])
+        else:
+            self._ends.append(interruption)
+
+    def take_capture_end(self) -> None:
+        self._next()
+        self._settle([end for end in self._ends if not end.exchange.session.is_terminated])
+        self._ends.clear()
+
+    def _next(self) -> None:
+        self._message = None
+        if self.settled:
+            self.settled = []
+        if self.overdue:
+            self.overdue = []
+
+    def _settle(self, ends: list[Interruption]) -> None:
+        self.settled = [end for end in ends if end.waiting_calls]
+
+    def _look_after(self, session: Session, now_ms: Milliseconds) -> None:
+        for poll in list(self._polls):
+            deadline = poll.deadline_ms()
+            if poll.resumed or poll.repeated or not poll.waiting_calls or deadline is None:
+                self._polls.remove(poll)
+            elif poll.exchange.session is session and now_ms > deadline:
+                self._polls.remove(poll)
+                self.overdue.append(poll)
+
+
+def _was_interrupted(ending: Ending) -> bool:
+    """It is known to have ended, with a request in flight. Where only a flag of the seed tells, the flag counts."""
+    if ending.ended is Ended.OPEN or (ending.ended is None and not ending.disconnected):
+        return False
+    return any(call.is_in_flight for call in ending.exchange.calls)
+
+
+def _key(message: Message) -> tuple[object, bytes]:
+    """Equal for the same request of what may be the same client: method and params, `_meta` aside."""
+    session = message.exchange.session
+    client: object = client_mark(message.exchange.request) if session.may_be_shared else session
+    params = {name: value for name, value in message.params.items() if name != "_meta"}
+    return client, digest(f"{message.method}\n{canonical(params)}")
