@@ -21,7 +21,7 @@ from mcp_wire.protocol.profiles import (
 from mcp_wire.rules.mirroring import follows_revision, mirrored_method
 from mcp_wire.rules.request_metadata import META_CLIENT_CAPABILITIES
 from mcp_wire.wire.media_types import accept_lists
-from mcp_wire.wire.strict_json import MISSING, JsonValue, canonical
+from mcp_wire.wire.strict_json import JsonValue, canonical
 
 BOOK: Final = RuleBook("versioning")
 rule = BOOK.rule
@@ -351,8 +351,12 @@ def _capabilities_in(required: JsonValue) -> list[Capability]:
     revisions=MODERN_REVISIONS,
     cites={R2026_07_28: "basic/versioning#backward-compatibility-with-initialization-based-versions"},
     says="A server of 2026-07-28 alone names its versions in the error that refuses an initialize.",
-    fix="Name the supported versions in the error's message or data.",
-    exceptions="Only where the server's own list names no version before 2026-07-28. 401 and 403 are not judged.",
+    fix="Name the supported versions in the error, best in `data.supported` for programs and people alike.",
+    exceptions=(
+        "Only where the server's own list names no version before 2026-07-28. 401 and 403 are not judged. What the "
+        "error's message says in words is not judged either: transcripts do not keep words. So the finding is left for "
+        "an error that says nothing at all."
+    ),
     evidence="The server's list of versions, and the error.",
     rule_set="extended",
 )
@@ -362,9 +366,11 @@ def initialize_refusal_names_versions(message: Message, conversation: Conversati
         return
     if head is None or head.status in (401, 403) or not conversation.era.is_modern_only:
         return
-    error = message.envelope.error
-    if error is not MISSING and _DATE.search(canonical(error)):
+    error = message.envelope.error if isinstance(message.envelope.error, dict) else {}
+    if _DATE.search(canonical(error.get("data"))):
         yield SATISFIED
+    elif error.get("message"):
+        yield CannotTell("the error's message may name versions in its words")
     elif not conversation.payloads_whole:
         yield CUT_BY_HAND
     else:
