@@ -36,9 +36,7 @@ class ToolDefinitions:
     """What designates headers, by client and tool name; and the calls that were refused for their headers."""
 
     _delivered: BoundedTable[tuple[bytes, str], _Delivered] = field(
-        default_factory=lambda: BoundedTable(
-            MAX_DEFINITIONS_REMEMBERED, weight_ceiling=MAX_DEFINITION_BYTES_REMEMBERED
-        )
+        default_factory=lambda: BoundedTable(MAX_DEFINITIONS_REMEMBERED, weight_ceiling=MAX_DEFINITION_BYTES_REMEMBERED)
     )
     _generations: BoundedTable[bytes, int] = field(default_factory=lambda: BoundedTable(MAX_CLIENTS_REMEMBERED))
     _refused: BoundedTable[tuple[bytes, bytes], bytes] = field(
