@@ -149,10 +149,15 @@ class Client:
         return b"".join(self.data[stream])
 
 
-def connect(port: int) -> Client:
+def connect(port: int, tunnel_to: str = "") -> Client:
+    """Connect to the proxy; `tunnel_to` asks it for a tunnel first."""
+    plain = socket.create_connection(("127.0.0.1", port))
+    if tunnel_to:
+        plain.sendall(f"CONNECT {tunnel_to} HTTP/1.1\r\nHost: {tunnel_to}\r\n\r\n".encode())
+        assert b" 200 " in plain.recv(65536)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.set_alpn_protocols(["h2"])
-    raw = context.wrap_socket(socket.create_connection(("127.0.0.1", port)), server_hostname="localhost")
+    raw = context.wrap_socket(plain, server_hostname="localhost")
     assert raw.selected_alpn_protocol() == "h2"
     return Client(Connection(raw, client=True))

@@ -359,3 +359,22 @@ def test_client_ends_http2(server_h2: peers_h2.Server, proxy: Proxy, how: str) -
     assert told.chunks == [EVENT]
     expected = (Ended.CLIENT_RESET, "CANCEL") if how == "reset" else (Ended.CLIENT_CLOSED, None)
     assert told.end is not None and (told.end.ended, told.end.reset_code) == expected
+
+
+def test_http2_inside_a_connect_tunnel(server_h2: peers_h2.Server, proxy: Proxy) -> None:
+    path = fresh_path()
+
+    def script(request: peers_h2.Request) -> None:
+        request.head(STREAM)
+        request.data(EVENT)
+
+    server_h2.scripts[path] = script
+    client = peers_h2.connect(proxy.ports[1], tunnel_to=f"localhost:{server_h2.port}")
+    stream = client.ask("POST", path, POST, INITIALIZE)
+    client.wait(lambda client: bool(client.data[stream]))
+    client.connection.h2.reset_stream(stream, 8)
+    client.connection.flush()
+    told = proxy.recorder.ended(path)
+    assert told.chunks == [EVENT]
+    assert told.end is not None and (told.end.ended, told.end.reset_code) == (Ended.CLIENT_RESET, "CANCEL")
+    assert told.origins[0].endpoint == f"https://localhost:{server_h2.port}{path}"

@@ -57,7 +57,7 @@ def kept() -> KeepFlows:
 @pytest.fixture(scope="module")
 def proxy(server: Server, kept: KeepFlows, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     folder = tmp_path_factory.mktemp("proxy")
-    modes = [f"reverse:http://127.0.0.1:{server.port}", "regular"]
+    modes = [f"reverse:http://127.0.0.1:{server.port}", "regular", "socks5"]
     with Proxy(modes, folder, before=[kept], mcp_output=str(folder / "output")).running() as proxy:
         yield proxy
 
@@ -470,3 +470,31 @@ def test_regular_mode_names_the_endpoint_that_the_client_asked_for(server: Serve
     # The Host header that the helper sends is what the client called the server.
     assert told.origins[0].endpoint == f"http://example.test:{server.port}{path}"
     assert told.request.path == f"{path}?key=secret"
+
+
+def test_transparent_modes_name_the_endpoint_by_its_host_header(server: Server, proxy: Proxy) -> None:
+    """SOCKS has the same inner mode as the transparent and local modes: an address on the wire, a name in Host."""
+    path = fresh_path()
+    server.scripts[path] = lambda request: request.send(EVENT_STREAM_HEAD + chunked(*EVENTS) + LAST_CHUNK)
+    with socket.create_connection(("127.0.0.1", proxy.ports[2])) as connection:
+        connection.sendall(b"\x05\x01\x00")
+        assert connection.recv(2) == b"\x05\x00"
+        connection.sendall(b"\x05\x01\x00\x01\x7f\x00\x00\x01" + server.port.to_bytes(2, "big"))
+        assert connection.recv(10)[:2] == b"\x05\x00"
+        head = f"POST {path} HTTP/1.1\r\nHost: tools.test\r\nContent-Length: {len(INITIALIZE)}\r\n\r\n"
+        connection.sendall(head.encode() + INITIALIZE)
+        assert list(answer(connection).reader.chunks()) == EVENTS
+    told = proxy.recorder.ended(path)
+    assert told.chunks == EVENTS
+    assert told.origins[0].endpoint == f"http://tools.test:{server.port}{path}"
+
+
+def test_somebody_elses_large_upload_is_not_kept(server: Server, proxy: Proxy, kept: KeepFlows) -> None:
+    path = fresh_path("/upload")
+    server.scripts[path] = lambda request: request.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    body = bytes(100_000)
+    with proxy.options(stream_large_bodies="1k"):
+        answered = ask(proxy.ports[0], "POST", path, {"Content-Type": "application/octet-stream"}, body)
+        assert answered.reader.exactly(2) == b"ok"
+    assert server.requests[-1].body == body
+    assert kept.flows[path].request.raw_content is None

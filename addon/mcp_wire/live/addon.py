@@ -29,6 +29,7 @@ from mcp_wire.live.recognition import Recogniser, Verdict
 from mcp_wire.live.tap import Allowance, BodyTap, Copy, Entry, ResponseTap
 from mcp_wire.wire.body import Body
 from mcp_wire.wire.headers import Headers
+from mcp_wire.wire.media_types import essence
 from mcp_wire.wire.observation import Observation
 
 logger: Final = logging.getLogger("mcp_conformance")
@@ -102,7 +103,7 @@ class ConformanceAddon:
 
     def load(self, loader: Loader) -> None:
         # Values from the command line wait there, and mitmproxy may choke on them in silence after this hook.
-        refusals, warnings = repair_deferred(ctx.options.deferred)
+        refusals, warnings = repair_deferred(getattr(ctx.options, "deferred", {}))
         for name, option in OPTIONS.items():
             loader.add_option(name, str, option.default, option.help)
         for warning in warnings:
@@ -196,6 +197,8 @@ class ConformanceAddon:
         raw, why_not = self._request_body(watched)
         if watched.exchange is None:
             self._recognise(watched, raw, why_not)
+        if watched.exchange is not None and flow.request.raw_content is None and raw is not None:
+            flow.request.raw_content = raw  # for whoever shows or saves it; the wire has had it
 
     @_guarded
     def responseheaders(self, flow: http.HTTPFlow) -> None:
@@ -317,6 +320,8 @@ class ConformanceAddon:
         """Where the user has large bodies streamed, a body has to be caught on its way; else mitmproxy keeps it."""
         request = watched.flow.request
         stream = request.stream
+        if watched.verdict is Verdict.BODY_DECIDES and not (self._scope or _may_be_json(request)):
+            return  # somebody's large upload: that it is streamed shall save memory
         # A body of unknown size is switched to streaming once it has grown, too late for a callable.
         may_switch = (
             bool(ctx.options.stream_large_bodies)
@@ -335,7 +340,7 @@ class ConformanceAddon:
             return request.raw_content, "it was streamed"
         data = self._close(tap)
         if request.raw_content is None and tap.copy.whole and (tap.received or request.stream is tap):
-            request.raw_content = data
+            return data, ""
         return request.raw_content, "it was streamed, and not kept"
 
     def _tap_response(self, watched: _Watched, head: HeadPart) -> None:
@@ -498,6 +503,11 @@ def _still_starting() -> bool:
     """mitmproxy is about to look whether an error was logged, and then exits with 1; a shutdown would make that 0."""
     check = ctx.master.addons.get("errorcheck")  # type: ignore[no-untyped-call]
     return getattr(check, "logger", None) in logging.getLogger().handlers
+
+
+def _may_be_json(request: http.Request) -> bool:
+    media_type = essence(request.headers.get("content-type"))
+    return media_type is None or media_type.endswith(("/json", "+json"))
 
 
 def _evidence(flow: http.HTTPFlow, raw: bytes | None) -> Body | None:

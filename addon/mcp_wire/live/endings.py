@@ -32,7 +32,7 @@ _REFUSED_BY_PROXY: Final = (
 _CLIENT_LEFT: Final = "Client disconnected"
 _DEFAULT_IDLE_LIMIT_S: Final = 600
 """mitmproxy's default `tcp_timeout`, which ends an idle exchange in the same words as a client that leaves."""
-MAX_LAYERS: Final = 64
+MAX_LAYERS: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +131,16 @@ def _reset_by(flow: http.HTTPFlow) -> Ended | None:
 
 
 def _layers(start: Any) -> Iterator[Any]:
-    """The layers below `start`, as far as they can be found by the names that lead from one to the next."""
+    """The layers of one client connection: those on the path of `start`, and of every stream that branches off it."""
     waiting = [start]
     seen: set[int] = set()
-    while waiting and len(seen) < MAX_LAYERS * MAX_LAYERS:
+    while waiting and len(seen) < MAX_LAYERS:
         layer = waiting.pop()
-        if layer is None or id(layer) in seen:
+        if id(layer) in seen:
             continue
         seen.add(id(layer))
         yield layer
-        waiting += [getattr(layer, "layer", None), getattr(layer, "child_layer", None)]
+        waiting += layer.context.layers
         streams = getattr(layer, "streams", None)
         if isinstance(streams, Mapping):
             waiting += streams.values()
