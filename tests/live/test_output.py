@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
-import resource
 import signal
 import stat
 import subprocess
@@ -25,7 +25,7 @@ SESSION = "0123456789abcdef0123456789abcdef"
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def session(*, accept: bool = True) -> list[Step]:
+def session() -> list[Step]:
     return in_turn(
         initialize(minted=SESSION, sse=True, name="i"),
         initialized(version="2025-11-25", session=SESSION, name="n"),
@@ -164,8 +164,9 @@ def test_findings_and_journal_are_on_disk_before_the_next_observation(tmp_path: 
     for step in in_turn(initialize(minted=SESSION), tools_list(1, session=SESSION, sse=True)):
         running.observe(step.origin, step.observation)
         sizes.append(journal.stat().st_size if journal.exists() else 0)
-    assert sizes[2] == 0 or sizes[2] > 0
-    assert sizes == sorted(set(sizes) | {0}, key=lambda size: size)[-len(sizes) :] or sizes[-1] > sizes[4]
+    # Until its result is seen, nobody can say which conversation the initialize belongs to.
+    assert sizes[:2] == [0, 0]
+    assert all(earlier < later for earlier, later in itertools.pairwise(sizes[1:]))
     assert (tmp_path / "findings.jsonl").read_text().count("\n") >= 1
     running.finish()
     assert not journal.parent.exists()
@@ -262,11 +263,11 @@ feed(initialize(minted="s" * 32).steps)
 def calls(first, last):
     for number in range(first, last):
         feed(tools_list(number, version="2025-11-25", session="s" * 32).steps)
-calls(0, 500)
+calls(0, 150)
 tracemalloc.start()
-calls(500, 600)
+calls(150, 200)
 before = tracemalloc.get_traced_memory()[0]
-calls(600, 1_600)
+calls(200, 600)
 grown = tracemalloc.get_traced_memory()[0] - before
 running.finish()
 print(json.dumps({"logged": logged, "codes": [one.finding.code for one in reported], "grown": grown}))
@@ -331,7 +332,6 @@ def test_more_conversations_than_descriptors(tmp_path: Path, monkeypatch: pytest
     running.finish()
     transcripts = [json.loads(path.read_text()) for path in (tmp_path / "transcripts").iterdir()]
     assert [len(transcript["exchanges"]) for transcript in transcripts] == [2] * 8
-    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 0
 
 
 def test_a_large_journal_becomes_a_transcript_only_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

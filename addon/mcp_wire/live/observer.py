@@ -218,7 +218,7 @@ class Observer:
         line: dict[str, JsonValue] = finding_object(finding)
         if reported.transcript is not None:
             line |= {"transcript": reported.transcript, "profile": reported.profile}
-        self._written(self._files.finding, dump_json(line, sort_keys=True))
+        self._written(self._files.finding, dump_json(line))
         self._quietly(self._on_finding, reported)
 
     def _trouble(self, sentence: str) -> None:

@@ -48,8 +48,9 @@ LOCK: Final = ".in-use"
 
 MAX_OPEN_JOURNALS: Final = 64
 """File descriptors held for journals; others are opened again when they are written to."""
-MAX_EARLY_JOURNAL: Final = 4 * 1024 * 1024
-"""Octets up to which a journal is made into a transcript while traffic runs; a larger one waits for the end."""
+MAX_EARLY_JOURNAL: Final = 512 * 1024
+"""Octets up to which a journal is made into a transcript while traffic runs, which waits meanwhile; a larger one waits
+for the end."""
 
 _FILE_MODE: Final = 0o600
 _FOLDER_MODE: Final = 0o700
@@ -113,7 +114,8 @@ class OutputFolder:
     def preview(self, label: str) -> None:
         """Write the transcript as far as it goes, if that is quickly done. The journal stays: more may come."""
         if self._is_quick(label):
-            _assembled(self._journal_path(label), self.folder / self.name_of(label))
+            # The journal stays, so that this file need not outlive a power cut.
+            _assembled(self._journal_path(label), self.folder / self.name_of(label), sync=False)
 
     def conclude(self, label: str) -> None:
         """Nothing more will be recorded: write the transcript, now or, where that would take long, in `close`."""
@@ -196,16 +198,17 @@ def _append(descriptor: int, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes its name when it is complete and on disk, and leaves nothing behind when it fails."""
+def _replacing(path: Path, *, sync: bool = True) -> Iterator[BinaryIO]:
+    """A file that takes its name when it is complete (and on disk), and leaves nothing behind when it fails."""
     partial = path.with_name(f".{path.name}.partial")
     partial.unlink(missing_ok=True)
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), _FILE_MODE)
     try:
         with open(descriptor, "wb") as file:
             yield file
-            file.flush()
-            os.fsync(descriptor)
+            if sync:
+                file.flush()
+                os.fsync(descriptor)
         os.replace(partial, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -213,8 +216,8 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
         raise
 
 
-def _assembled(journal: Path, transcript: Path) -> None:
-    with open(journal, "rb") as source, _replacing(transcript) as file:
+def _assembled(journal: Path, transcript: Path, *, sync: bool = True) -> None:
+    with open(journal, "rb") as source, _replacing(transcript, sync=sync) as file:
         assemble(source, lambda text: file.write(text.encode()))
 
 
@@ -248,6 +251,8 @@ def _recover(folder: Path, rules: Sequence[Rule] | None, log: Callable[[str], No
             recovered += 1
         except OSError as problem:
             log(f"The journal {journal.name} of an earlier run could not be read ({problem.strerror}); it is kept.")
+    with contextlib.suppress(OSError):
+        (folder / JOURNAL).rmdir()
     log(f"The last run did not end by itself: {recovered} transcripts were recovered from its journals.")
     reports: list[NamedReport] = []
     for transcript in sorted((folder / TRANSCRIPTS).glob("*.json")):
