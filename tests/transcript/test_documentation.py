@@ -23,6 +23,7 @@ def test_the_example_conforms() -> None:
 def test_every_word_of_the_format_is_documented() -> None:
     words = {
         *("profile", "tuple", "payloads", "complete_from_start", "exchanges", "id", "concurrent_group", "idempotent"),
+        "server_side_of",
         *("started_ms", "ended_ms", "request", "method", "path", "http_version", "headers", "body", "body_text"),
         *("body_utf8", "body_base64", "not_captured", "response", "status", "chunks", "chunk_boundaries", "t_ms"),
         *("text", "base64", "body_ms", "ended", "disconnected", "received_octets", "reset_code"),

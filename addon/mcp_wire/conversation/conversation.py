@@ -23,6 +23,7 @@ from mcp_wire.conversation.facts import (
     Fact,
     LogicalStream,
     Message,
+    Relayed,
     Request,
     ResponseContent,
     ResponseHead,
@@ -127,6 +128,8 @@ class Conversation:
                 self.has_gaps = self.has_gaps or not fact.body.is_captured
             case CaptureEnd():
                 self.interruptions.take_capture_end()
+            case Relayed():
+                pass
         if self.is_modern and not self.server_is_modern and isinstance(fact, Event | Message):
             self._hold_unproven(fact)
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from mcp_wire.conversation.facts import (
     EVENT_STREAM,
+    MAX_ARRIVALS_REMEMBERED,
+    Arrival,
     Ending,
     Event,
     Exchange,
@@ -36,7 +38,7 @@ class ExchangeReader:
     __slots__ = ("_events", "exchange")
 
     def __init__(self, index: int, seen: RequestSeen) -> None:
-        self.exchange = Exchange(index, seen.exchange, seen.concurrent_group, seen.idempotent)
+        self.exchange = Exchange(index, seen.exchange, seen.concurrent_group, seen.idempotent, seen.server_side_of)
         self._events: EventStreamReader | None = None
 
     def request(self, seen: RequestSeen) -> Iterator[Fact]:
@@ -89,6 +91,8 @@ class ExchangeReader:
         if reading is not None:
             event.messages = messages_of(reading.value, self.exchange, t_ms, "server", event.path, event)
         self.exchange.events += 1
+        if len(self.exchange.arrivals) < MAX_ARRIVALS_REMEMBERED:
+            self.exchange.arrivals.append(Arrival(t_ms, block.last_chunk))
         self.exchange.dispatched += block.dispatched
         yield event
         yield from event.messages

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from mcp_wire.conversation.bounded import BoundedTable
 from mcp_wire.conversation.digest import digest
@@ -34,10 +34,18 @@ MAX_CALL_BYTES_REMEMBERED: Final = 16 * 1024 * 1024
 """Bytes of the messages in one table of calls, roughly."""
 
 MAX_EARLY_MESSAGES_REMEMBERED: Final = 16
+MAX_ARRIVALS_REMEMBERED: Final = 64
 
 MAX_BODY_BYTES_KEPT: Final = 64 * 1024
 """A body above this size is let go when its exchange has ended and has been judged."""
 RELEASED: Final = Body.not_captured("let go after judging, to keep memory bounded")
+
+
+class Arrival(NamedTuple):
+    """When a block of an event stream was complete, and with which chunk."""
+
+    t_ms: Milliseconds | None
+    chunk: int
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +56,9 @@ class Exchange:
     id: str
     concurrent_group: str | None
     idempotent: bool
+    server_side_of: str | None = None
+    """It was seen on the server's side of an intermediary, and carried on the exchange of this id: it is compared with
+    that one, and not judged by itself."""
     request: Request = field(init=False)
     session: Session = field(init=False)
     head: ResponseHead | None = None
@@ -63,6 +74,10 @@ class Exchange:
     ending: Ending | None = None
     calls: list[Call] = field(default_factory=list)
     """The JSON-RPC requests that this exchange's POST carried."""
+    arrivals: list[Arrival] = field(default_factory=list)
+    """When the first blocks of the event stream were complete, in order."""
+    upstream: list[Exchange] = field(default_factory=list)
+    """What an intermediary made of it, where its other side was seen as well: each request that it sent on."""
     has_unread_events: bool = False
     """Some event was larger or deeper than is read, so that messages of its stream may have been missed."""
     unproven: list[Event | Message] = field(default_factory=list)
@@ -508,10 +523,21 @@ class Ending:
 
 
 @dataclass(slots=True)
+class Relayed:
+    """An exchange and what an intermediary made of it, both seen to their ends."""
+
+    exchange: Exchange
+    upstream: Exchange
+    t_ms: Milliseconds | None
+    earlier: tuple[Exchange, ...] = ()
+    """What the intermediary had sent on for the same exchange before."""
+
+
+@dataclass(slots=True)
 class CaptureEnd:
     """Nothing more will be seen of this conversation. `t_ms` is the time of its last observation."""
 
     t_ms: Milliseconds | None
 
 
-Fact = Request | ResponseHead | ResponseContent | Event | Message | Ending | CaptureEnd
+Fact = Request | ResponseHead | ResponseContent | Event | Message | Ending | Relayed | CaptureEnd

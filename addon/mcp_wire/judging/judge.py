@@ -8,7 +8,8 @@ from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.exchange_reader import ExchangeReader
-from mcp_wire.conversation.facts import CaptureEnd, Fact
+from mcp_wire.conversation.facts import CaptureEnd, Exchange, Fact
+from mcp_wire.conversation.relays import relayed
 from mcp_wire.judging.declaration import Evidence, Rule
 from mcp_wire.judging.finding import Finding
 from mcp_wire.judging.ledger import Ledger
@@ -90,20 +91,21 @@ class Judge:
             if len(self._readers) >= MAX_OPEN_EXCHANGES:
                 raise OverflowError
             reader = self._readers[observation.exchange] = ExchangeReader(index, observation)
-            yield from reader.request(observation)
+            yield from _judged(reader.exchange, reader.request(observation))
             return
         found = self._readers.get(observation.exchange)
         if found is None:
             return
         match observation:
             case ResponseSeen():
-                yield from found.response(observation)
+                yield from _judged(found.exchange, found.response(observation))
             case ResponseChunk():
-                yield from found.chunk(observation)
+                yield from _judged(found.exchange, found.chunk(observation))
             case ResponseBody():
-                yield from found.body(observation)
+                yield from _judged(found.exchange, found.body(observation))
             case ExchangeEnded():
-                yield from found.end(observation)
+                yield from _judged(found.exchange, found.end(observation))
+                yield from relayed(found.exchange, self.conversation.recent)
                 found.exchange.release()
                 del self._readers[observation.exchange]
 
@@ -129,3 +131,10 @@ class Judge:
     def _path(self, exchange: str | None) -> str:
         reader = self._readers.get(exchange) if exchange is not None else None
         return reader.exchange.path if reader is not None else "/exchanges"
+
+
+def _judged(exchange: Exchange, facts: Iterator[Fact]) -> Iterator[Fact]:
+    """What rules get to see: nothing of what was seen of an exchange for the second time."""
+    for fact in facts:
+        if exchange.server_side_of is None:
+            yield fact

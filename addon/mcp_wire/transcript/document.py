@@ -173,7 +173,7 @@ def is_event_stream(headers: Headers) -> bool:
 
 def faulty_members(exchange: JsonObject) -> Iterator[tuple[str, str]]:
     """Optional members of one exchange that have a wrong form: path below the exchange, and what should be there."""
-    yield from _faulty(exchange, "", ("started_ms", "ended_ms"), ENDING_MEMBERS)
+    yield from _faulty(exchange, "", ("started_ms", "ended_ms"), ("server_side_of", *ENDING_MEMBERS))
     for side in ("request", "response"):
         part = exchange.get(side)
         if isinstance(part, dict):

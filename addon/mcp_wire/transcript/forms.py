@@ -95,12 +95,14 @@ def request_form(seen: RequestSeen) -> JsonObject:
 
 
 def asserted_form(seen: RequestSeen) -> JsonObject:
-    """What an operator asserted of the exchange."""
+    """What was said of the exchange as a whole."""
     members: JsonObject = {}
     if seen.concurrent_group is not None:
         members["concurrent_group"] = seen.concurrent_group
     if seen.idempotent:
         members["idempotent"] = True
+    if seen.server_side_of is not None:
+        members["server_side_of"] = seen.server_side_of
     return members
 
 
@@ -123,6 +125,7 @@ def request_of(
         http_version=text_of(request, "http_version"),
         concurrent_group=text_of(asserted, "concurrent_group") or None,
         idempotent=asserted.get("idempotent") is True,
+        server_side_of=text_of(asserted, "server_side_of"),
         index=index,
     )
 

@@ -30,8 +30,9 @@ class Ended(StrEnum):
 class RequestSeen:
     """A whole request: head and body, or the head and the statement that its body was not captured.
 
-    `concurrent_group` and `idempotent` are assertions of the operator; no edge infers them. `index` is the place of
-    the exchange in the transcript that told of it; None where the order of the requests gives the place.
+    `concurrent_group` and `idempotent` are assertions of the operator; no edge infers them. `server_side_of`: this is
+    what an intermediary made of the exchange of that id, seen on its other side. `index` is the place of the exchange
+    in the transcript that told of it; None where the order of the requests gives the place.
     """
 
     exchange: str
@@ -43,6 +44,7 @@ class RequestSeen:
     http_version: str | None = None
     concurrent_group: str | None = None
     idempotent: bool = False
+    server_side_of: str | None = None
     index: int | None = field(default=None, compare=False)
 
 
