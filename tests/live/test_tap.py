@@ -498,3 +498,20 @@ def test_somebody_elses_large_upload_is_not_kept(server: Server, proxy: Proxy, k
         assert answered.reader.exactly(2) == b"ok"
     assert server.requests[-1].body == body
     assert kept.flows[path].request.raw_content is None
+
+
+def test_header_octets_become_text_without_surrogates(server: Server, proxy: Proxy) -> None:
+    path = fresh_path()
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nX-A: \xc3\xa9\r\nx-b: \xe9\r\nX-A: 2\r\n"
+    server.scripts[path] = lambda request: request.send(head + b"Content-Length: 0\r\n\r\n")
+    assert post(proxy, path).status == 200
+    told = proxy.recorder.ended(path)
+    assert told.head.headers.raw == (
+        ("Content-Type", "text/event-stream"),
+        ("X-A", "é"),
+        ("x-b", "é"),
+        ("X-A", "2"),
+        ("Content-Length", "0"),
+    )
+    assert told.chunks == []
+    assert told.end is not None and (told.end.ended, told.end.received_octets) == (Ended.COMPLETE, 0)
