@@ -203,7 +203,8 @@ PATH_WORDS: Final = _words(
 """Path segments that stay. A segment may be a credential, a user or a tenant, and no pattern tells."""
 
 QUERY_NAMES: Final = _words(
-    "access_token token api_key apikey key code state session_id sessionid session client_id redirect_uri scope "
+    "access_token token api_key apikey api-key auth_token authtoken bearer_token id_token refresh_token "
+    "key code state session_id sessionid session client_id redirect_uri scope "
     "response_type resource grant_type version transport"
 )
 """Names of query parameters that stay: rules look for tokens in queries. Values always go."""
@@ -264,6 +265,15 @@ SENSITIVE_NAMES: Final = _words(
     "access_token refresh_token client_secret passphrase pin"
 )
 """Names of parameters that a rule warns of. The name is the finding; its value is replaced as any other."""
+
+SECRET_WORDS: Final = _words("password passwd passphrase secret credential credentials authorization apikey ssn")
+SECRET_PAIRS: Final = frozenset(
+    {
+        *(("api", "key"), ("access", "key"), ("private", "key"), ("secret", "key")),
+        *((word, "token") for word in ("access", "auth", "bearer", "refresh", "session", "id")),
+    }
+)
+"""Words in the name of a mirrored parameter that a rule warns of: its label says that it had one."""
 
 MEMBER_NAMES: Final = (
     KNOWN_SCHEMA_KEYWORDS

@@ -34,6 +34,7 @@ MAX_WORDS: Final = 256
 """A header value of more words is replaced as a whole."""
 
 _WORD: Final = re.compile(r"[^\s,;=\"]+")
+_MEDIA_TYPE: Final = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+)/([!#$%&'*+\-.^_`|~0-9A-Za-z]+)")
 _LIST_ITEM: Final = re.compile(r"[^\s,]+")
 _SMALL_NUMBER: Final = re.compile(r"[0-9]{1,10}(?:\.[0-9]{0,4})?|\.[0-9]{1,4}")
 _PRODUCT: Final = re.compile(r"\((?:[^()\\]|\\.)*+\)?|[^\s()]+|[()]")
@@ -110,7 +111,9 @@ class HeaderRedaction:
         if key in PRODUCT_HEADERS:
             return self._products(value)
         if key in URL_HEADERS:
-            return value if value in ("null", "*") else self._values.uri(value)
+            if value in ("null", "*"):
+                return value
+            return self._values.origin(value) if "origin" in key else self._values.uri(value)
         if key in HEADER_LISTS:
             return _LIST_ITEM.sub(lambda item: item[0] if item[0] == "*" else self.name(item[0]), value)
         return self._values.text(value)
@@ -153,10 +156,13 @@ class HeaderRedaction:
             text = found[0]
             if text in known or text.lower() in known or (numbers and _SMALL_NUMBER.fullmatch(text)):
                 return text
-            essence, slash, subtype = text.partition("/")
-            if slash and essence.lower() + "/*" in known:
-                return essence + slash + self._values.labels.text(subtype)
-            return self._values.text(text)
+            media_type = _MEDIA_TYPE.fullmatch(text)
+            if media_type is None or "*/*" not in known:
+                return self._values.text(text)
+            top, subtype = media_type[1], media_type[2]
+            if f"{top.lower()}/*" not in known:
+                top = self._values.labels.text(top, "name")
+            return f"{top}/{self._values.labels.text(subtype)}"
 
         return _WORD.sub(word, value)
 

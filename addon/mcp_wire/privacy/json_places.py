@@ -38,7 +38,8 @@ Scalars = (
         "reference",
         "parameter",
         "trace_parent",
-        "trace_list",
+        "trace_state",
+        "baggage",
     ]
     | frozenset[str]
 )
@@ -165,8 +166,8 @@ META: Final = Place(
     {
         "progressToken": ID,
         "traceparent": Place("trace_parent", others=FREE),
-        "tracestate": Place("trace_list", others=FREE),
-        "baggage": Place("trace_list", others=FREE),
+        "tracestate": Place("trace_state", others=FREE),
+        "baggage": Place("baggage", others=FREE),
         "io.modelcontextprotocol/protocolVersion": PROTOCOL_VERSION,
         "io.modelcontextprotocol/clientInfo": IMPLEMENTATION,
         "io.modelcontextprotocol/serverInfo": IMPLEMENTATION,

@@ -23,7 +23,8 @@ from mcp_wire.privacy.allow_lists import (
 )
 from mcp_wire.privacy.json_places import CONTENT, FREE, INPUT_REQUEST, MESSAGE, PARAMS_OF, Names, Place, Scalars
 from mcp_wire.privacy.labels import is_label
-from mcp_wire.privacy.values import Values, is_product_name, is_product_version, looks_random
+from mcp_wire.privacy.trace_context import is_baggage, is_trace_parent, is_trace_state
+from mcp_wire.privacy.values import Values, is_product_name, is_product_version, looks_random, names_a_secret
 from mcp_wire.protocol.methods import is_defined_anywhere
 from mcp_wire.wire.strict_json import MAX_DEPTH, LongInteger
 
@@ -35,13 +36,10 @@ _NOTIFICATION: Final = "notifications/"
 _TOOL_NAME: Final = re.compile(r"\w(?:[\w.\-/: ]{0,126}\w)?|[\w.\-/:]")
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _NO_TOKEN: Final = "("
+_SECRET: Final = "-secret"
 _META_PREFIX: Final = re.compile(r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*")
 _META_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _PLAIN_LABEL: Final = re.compile(r"[a-z]+[- ][A-Z0-9]+")
-_TRACE_PARENT: Final = re.compile(
-    r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?"
-)
-_TRACE_LIST: Final = re.compile(r"\s*[^\s,=;]+\s*=[^,]*(?:,\s*[^\s,=;]+\s*=[^,]*)*")
 _OWN_TRACE_LIST: Final = "redacted="
 _SENSITIVE: Final = frozenset(name.lower() for name in SENSITIVE_NAMES)
 _ORDINAL: Final = re.compile(r"[0-9]+")
@@ -158,18 +156,19 @@ class JsonRedaction:
     def parameter(self, name: str) -> str:
         """A value of x-mcp-header, or what follows `Mcp-Param-` in the name of a header.
 
-        Equal without regard to case stays so, and what is no token stays none.
+        Equal without regard to case stays so, what is no token stays none, and what by its name is secret says so.
         """
         lower = name.lower() if name.isascii() else name
         if not name or lower in PARAMETER_HEADERS or lower in _SENSITIVE:
             return name
-        bare = lower.removesuffix(_NO_TOKEN)
-        if bare != lower and is_label(bare) and self._values.labels.text(bare) == bare:
-            return lower
+        for end in (_NO_TOKEN, _SECRET):
+            bare = lower.removesuffix(end)
+            if bare != lower and is_label(bare) and self._values.labels.text(bare) == bare:
+                return lower
         label = self._values.labels.text(lower, "param")
-        if _TOKEN.fullmatch(name) or not _TOKEN.fullmatch(label):
-            return label
-        return label + _NO_TOKEN
+        if _TOKEN.fullmatch(name) is None:
+            return label + _NO_TOKEN if _TOKEN.fullmatch(label) else label
+        return label + _SECRET if names_a_secret(name) else label
 
     # --- scalars ---
 
@@ -213,8 +212,10 @@ class JsonRedaction:
                 return self._media_type(value)
             case "trace_parent":
                 return self._trace_parent(value)
-            case "trace_list":
-                return self._trace_list(value)
+            case "trace_state":
+                return self._trace_list(value, valid=is_trace_state(value))
+            case "baggage":
+                return self._trace_list(value, valid=is_baggage(value))
             case "product":
                 return value if is_product_name(value) else self._values.text(value, "name")
             case _:
@@ -277,21 +278,20 @@ class JsonRedaction:
         return self._values.text(value)
 
     def _trace_parent(self, value: str) -> str:
-        found = _TRACE_PARENT.fullmatch(value)
-        if found is None:
+        if not is_trace_parent(value):
             return self._values.text(value)
-        trace, parent = int(found[1], 16), int(found[2], 16)
+        trace, parent = int(value[3:35], 16), int(value[36:52], 16)
         own = f"redacted-{trace}"
         if value == _trace(trace) and trace == parent and is_label(own) and self._values.labels.text(own) == own:
             return value
         ordinal = _ORDINAL.search(self._values.labels.text(value))
         return _trace(int(ordinal[0]) if ordinal else 1)
 
-    def _trace_list(self, value: str) -> str:
+    def _trace_list(self, value: str, *, valid: bool) -> str:
         own = value.removeprefix(_OWN_TRACE_LIST)
         if own != value and is_label(own):
             return _OWN_TRACE_LIST + self._values.labels.text(own)
-        if _TRACE_LIST.fullmatch(value):
+        if valid and value.strip():
             return _OWN_TRACE_LIST + self._values.labels.text(value)
         return self._values.text(value)
 

@@ -112,9 +112,10 @@ def _aligned(data: bytes, start: int, end: int, old: JsonTree, new: JsonTree) ->
 def _before_trailing_data(data: bytes, text: str, redaction: JsonRedaction) -> list[Replacement] | None:
     tree, after = _read(text)
     end = len(text[:after].encode("utf-8", "surrogatepass"))
-    if not _is_utf8(data):
-        # Characters and bytes do not correspond: the whole text goes.
-        return None
+    if text.encode("utf-8", "surrogatepass") != data:
+        # What is no UTF-8 was read as U+FFFD; to find the place in the bytes, it is read as itself.
+        text = data.decode("utf-8", "surrogateescape")
+        end = len(text[: _read(text)[1]].encode("utf-8", "surrogateescape"))
     start = len(_BYTE_ORDER_MARK.encode()) if text.startswith(_BYTE_ORDER_MARK) else 0
     return _aligned(data, start, end, tree, redaction.message(tree)) + redact_lines(data, redaction.labels, end)
 

@@ -38,6 +38,8 @@ NAME_LIMIT: Final = 128
 """Tool names are at most this long (2025-11-25 server/tools#tool-names)."""
 GUESSABLE_BELOW: Final = 16
 """Session ids shorter than this count as guessable (2025-11-25 basic/security_best_practices#session-hijacking)."""
+COUNTER_DIGITS: Final = 19
+"""So do decimal numbers of up to this length: counters and times."""
 
 _OVERLONG: Final = "x" * NAME_LIMIT
 _LABEL: Final = re.compile(
@@ -147,8 +149,7 @@ class Labels:
         before = value[: len(value) - len(value.lstrip(" \t"))][:1]
         after = value[len(value.rstrip(" \t")) :][:1]
         if kind == "session":
-            weak = len(inner) < GUESSABLE_BELOW
-            prefix = "weak" if weak else "session"
+            prefix = "weak" if _is_guessable(inner) else "session"
             joint = " " if " " in inner or "\t" in inner else "-"
             label = f"{prefix}{joint}{_letters(self._of(prefix).next())}"
         else:
@@ -232,6 +233,10 @@ def _key(value: str) -> str | bytes:
     if len(value) <= 64:
         return value
     return blake2b(value.encode("utf-8", "surrogatepass"), digest_size=24).digest()
+
+
+def _is_guessable(value: str) -> bool:
+    return len(value) < GUESSABLE_BELOW or (value.isascii() and value.isdigit() and len(value) <= COUNTER_DIGITS)
 
 
 def _markers(value: str) -> str:

@@ -48,6 +48,9 @@ class Redactor:
         self._json = JsonRedaction(self._values, keep_tool_names=keep_tool_names)
         self._headers = HeaderRedaction(self._values, self._json)
         self._streams: dict[str, StreamRedaction] = {}
+        self._octets: dict[str, int | None] = {}
+        self.failures = 0
+        """Observations that were left without content because redacting them failed."""
 
     def feed(self, observation: Observation) -> list[Observation]:
         """The redacted observations that this one completes, in order.
@@ -57,6 +60,7 @@ class Redactor:
         try:
             return self._redacted(observation)
         except Exception:  # a fault of ours must neither stop the traffic nor let anything through
+            self.failures += 1
             return _without_content(observation)
 
     def show(self, evidence: Evidence) -> str:
@@ -89,6 +93,7 @@ class Redactor:
             case RequestSeen():
                 return [self._request(observation)]
             case ResponseSeen():
+                self._expect_octets(observation)
                 return [replace(observation, headers=self._headers.headers(observation.headers))]
             case ResponseChunk():
                 stream = self._streams.get(observation.exchange)
@@ -98,8 +103,12 @@ class Redactor:
                     stream = self._streams[observation.exchange] = StreamRedaction(self._values, self._json)
                 return _chunks(observation.exchange, stream.feed(observation.data, observation.t_ms))
             case ResponseBody():
+                self._count_octets(observation)
                 return [replace(observation, body=redact_body(observation.body, self._json))]
             case ExchangeEnded():
+                octets = self._octets.pop(observation.exchange, None)
+                if observation.received_octets is None and octets is not None:
+                    observation = replace(observation, received_octets=octets)
                 code = observation.reset_code
                 if code is not None and not RESET_CODE.fullmatch(code):
                     observation = replace(observation, reset_code=self._values.text(code))
@@ -108,6 +117,18 @@ class Redactor:
                 return [*rest, observation]
             case _:
                 assert_never(observation)
+
+    def _expect_octets(self, head: ResponseSeen) -> None:
+        # A label has another length than its value: where a length is declared, the body's own is said beside it.
+        declared = "content-length" in head.headers and "content-encoding" not in head.headers
+        if declared and len(self._octets) < MAX_OPEN_STREAMS:
+            self._octets[head.exchange] = None
+
+    def _count_octets(self, seen: ResponseBody) -> None:
+        body = seen.body
+        if seen.exchange in self._octets and body.is_captured:
+            text = body.text
+            self._octets[seen.exchange] = body.raw_size if text is None else len(text.encode("utf-8", "surrogatepass"))
 
     def _request(self, request: RequestSeen) -> RequestSeen:
         self._headers.remember(request.headers)
@@ -135,8 +156,7 @@ class Redactor:
             return self._shown_json(kind, value)
         match kind:
             case "method":
-                shown = self._http_method(value)
-                return shown if shown == value else self._json.method(value)
+                return value if value.upper() in WORDS_OF_METHODS else self._json.method(value)
             case "id" | "token":
                 return dump_json(self._values.text(value, "id"))
             case "name":

@@ -9,10 +9,18 @@ import base64
 import binascii
 import ipaddress
 import re
+from itertools import pairwise
 from typing import Final
 from urllib.parse import quote, unquote
 
-from mcp_wire.privacy.allow_lists import LOOPBACK_HOSTS, PATH_WORDS, QUERY_NAMES, SCHEMES
+from mcp_wire.privacy.allow_lists import (
+    LOOPBACK_HOSTS,
+    PATH_WORDS,
+    QUERY_NAMES,
+    SCHEMES,
+    SECRET_PAIRS,
+    SECRET_WORDS,
+)
 from mcp_wire.privacy.labels import Kind, Labels, is_label
 from mcp_wire.protocol.mirrored_headers import looks_like_sentinel
 
@@ -21,8 +29,11 @@ MAX_URL_PARTS: Final = 64
 """A longer URL, or one of more parts, is replaced as a whole."""
 
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]{0,31})://([^/?#\\\s]*)([^?#\s]*)(?:\?([^#\s]*))?(?:#(\S*))?")
+_PAIR: Final = re.compile(r"[^&;]+")
 _PORT: Final = re.compile(r"[0-9]{1,5}")
-_HOST_LABEL: Final = re.compile(r"(host-[1-9][0-9]{0,8})\.(?:example|internal)")
+_ORIGIN: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]{0,31})://([^/?#]*)(.*)", re.DOTALL)
+_AUTHORITY: Final = re.compile(r"([^/?#]*@)?(\[[^\]/?#@]*\]?|[^/?#@:]*)(?:(:)([^/?#@]*))?([/?#].*)?", re.DOTALL)
+_HOST_LABEL: Final = re.compile(r"(host-[1-9][0-9]{0,8})\.(?:example|internal|localhost)")
 _PLAIN_HOST_LABEL: Final = re.compile(r"host-[0-9]+")
 _PRIVATE_SUFFIXES: Final = (".local", ".internal", ".localhost", ".lan", ".home", ".home.arpa", ".svc", ".test")
 _UNESCAPED: Final = "-._~()!*'"
@@ -31,6 +42,8 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 _SENTINEL: Final = "=?base64?"
 _CHUNK: Final = re.compile(r"[A-Za-z0-9]+")
+_LONG_WORDS: Final = ("modelcontextprotocol",)
+_HEXADECIMAL: Final = re.compile(r"[0-9a-fA-F]+")
 _CONSONANTS: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{6}", re.IGNORECASE)
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+")
 _PRODUCT_NAME: Final = re.compile(r"@?[A-Za-z][A-Za-z0-9_.+/ -]{0,63}")
@@ -85,28 +98,36 @@ class Values:
             + (self.labels.text(fragment) if fragment else "")
         )
 
+    def origin(self, value: str) -> str:
+        """An Origin (RFC 6454 7): one URL without path, or what was sent instead."""
+        found = _ORIGIN.fullmatch(value)
+        if found is None:
+            return self.text(value)
+        scheme, authority, rest = found.groups()
+        if scheme.lower() not in SCHEMES:
+            scheme = self.labels.text(scheme.lower(), "name")
+        return f"{scheme}://{self.authority(authority)}{rest[:1]}{self.labels.text(rest[1:])}"
+
     def authority(self, value: str) -> str:
-        """`host:port`, perhaps after `user@`. Loopback stays loopback, a private name private, a public one public."""
-        userinfo, at, hostport = value.rpartition("@")
-        prefix = self.labels.text(userinfo) + at if at else ""
-        host, colon, port = hostport, "", ""
-        if hostport.startswith("["):
-            address, bracket, after = hostport.partition("]")
-            if bracket:
-                host = address + bracket
-                colon, port = after[:1], after[1:]
-                if colon not in ("", ":"):
-                    return prefix + self.labels.text(hostport)
-        elif ":" in hostport:
-            host, colon, port = hostport.rpartition(":")
+        """`host:port`, perhaps after `user@`. Loopback stays loopback, a private name private, a public one public.
+
+        What no URL parser takes for a host stays so: an unclosed bracket, brackets around no address.
+        """
+        found = _AUTHORITY.fullmatch(value)
+        if found is None:
+            return self.labels.text(value)
+        userinfo, host, colon, port, rest = found.groups(default="")
         if port and not _PORT.fullmatch(port):
             port = self.labels.text(port)
-        return prefix + self.host(host) + colon + port
+        if rest:
+            rest = rest[0] + self.labels.text(rest[1:])
+        user = f"{self.labels.text(userinfo[:-1])}@" if userinfo else ""
+        return f"{user}{self.host(host)}{colon}{port}{rest}"
 
     def host(self, value: str) -> str:
-        """A host name or address."""
+        """A host name or address. Host names are equal without regard to case, and stay so."""
         name = value.lower()
-        if not name or name in LOOPBACK_HOSTS:
+        if not name.strip() or name in LOOPBACK_HOSTS:
             return value
         own = _HOST_LABEL.fullmatch(name)
         if own:
@@ -116,10 +137,14 @@ class Values:
         address = _address(name)
         if address is not None and address.is_loopback:
             return value
+        if name.startswith("[") and address is None:
+            return f"[{self.labels.text(name.strip('[]'))}{']' if name.endswith(']') else ''}"
         private = address.is_private if address else "." not in name or name.endswith(_PRIVATE_SUFFIXES)
         # A key of their own keeps hosts from taking a label that is no host name.
         found = _PLAIN_HOST_LABEL.match(self.labels.text(f"host {name}", "host"))
-        return f"{found[0] if found else 'host'}.{'internal' if private else 'example'}"
+        kind = "localhost" if name.endswith(".localhost") else "internal" if private else "example"
+        label = f"{found[0] if found else 'host'}.{kind}"
+        return label if name == value else label.upper()
 
     def _url(self, value: str) -> str | None:
         if len(value) > MAX_URL_LENGTH or _parts(value) > MAX_URL_PARTS:
@@ -144,19 +169,19 @@ class Values:
         return segment if segment.lower() in PATH_WORDS else self._unescaped(segment)
 
     def _query(self, query: str) -> str:
-        parts = []
-        for part in query.split("&"):
-            name, equals, value = part.partition("=")
-            if name.lower() not in QUERY_NAMES:
-                name = self._unescaped(name)
-            parts.append(name + equals + self._unescaped(value))
-        return "&".join(parts)
+        return _PAIR.sub(self._pair, query)
 
-    def _unescaped(self, text: str) -> str:
+    def _pair(self, found: re.Match[str]) -> str:
+        name, equals, value = found[0].partition("=")
+        if name.lower() not in QUERY_NAMES:
+            name = self._unescaped(name, "name")
+        return name + equals + self._unescaped(value)
+
+    def _unescaped(self, text: str, kind: Kind = "redacted") -> str:
         """The label of what a percent-encoded text says, percent-encoded where it must be."""
         if "%" not in text or _SURROGATE.search(text):
-            return self.labels.text(text)
-        return quote(self.labels.text(unquote(text, errors="replace")), safe=_UNESCAPED)
+            return self.labels.text(text, kind)
+        return quote(self.labels.text(unquote(text, errors="replace"), kind), safe=_UNESCAPED)
 
     def _sentinel(self, value: str, kind: Kind) -> str:
         content = value[len(_SENTINEL) : -2]
@@ -192,11 +217,17 @@ def looks_random(text: str) -> bool:
 
     Names are words of three letters or more on average, with at most a short number behind them.
     """
+    for known in _LONG_WORDS:
+        text = text.replace(known, "")
     words = _WORD.findall(text)
     numbers = [word for word in words if word[0].isdigit()]
     if any(len(word) > 18 for word in words) or any(len(word) > 4 for word in numbers) or len(numbers) > 3:
         return True
-    return any(len(chunk) >= 10 and _is_random_chunk(chunk) for chunk in _CHUNK.findall(text))
+    chunks = _CHUNK.findall(text)
+    if text.lower() != text != text.upper():
+        # Keys in URL-safe Base64 have hyphens and underscores in them; names with both are seldom in mixed case.
+        chunks.append("".join(chunks))
+    return any(len(chunk) >= 10 and _is_random_chunk(chunk) for chunk in chunks)
 
 
 def _is_random_chunk(chunk: str) -> bool:
@@ -207,7 +238,17 @@ def _is_random_chunk(chunk: str) -> bool:
         return True
     if len(chunk) < 16 or not words:
         return False
-    return sum(map(len, words)) / len(words) < 3.2 or _CONSONANTS.search(chunk) is not None
+    if _HEXADECIMAL.fullmatch(chunk):
+        return True
+    return sum(map(len, words)) / len(words) < 3.2 or any(map(_CONSONANTS.search, words))
+
+
+def names_a_secret(name: str) -> bool:
+    """Does the name of a parameter say that its value is secret? Whole words count, so `page_token` does not."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    if words == ["token"] or not SECRET_WORDS.isdisjoint(words):
+        return True
+    return not SECRET_PAIRS.isdisjoint(pairwise(words))
 
 
 def is_product_name(text: str) -> bool:
@@ -220,7 +261,7 @@ def is_product_version(text: str) -> bool:
 
 
 def _parts(value: str) -> int:
-    return value.count("/") + value.count("&")
+    return value.count("/") + value.count("&") + value.count(";")
 
 
 def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -1,0 +1,68 @@
+"""Judged redacted, every case has the findings that it has when judged as it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_wire.conversation.conversation import Conversation
+from mcp_wire.judging.judge import Judge
+from mcp_wire.privacy.redactor import Redactor
+from mcp_wire.protocol.profiles import PROFILES
+from mcp_wire.rules import rules_of
+from mcp_wire.transcript.document import Document
+from mcp_wire.transcript.reading import observations
+from mcp_wire.validation import rules_in
+from mcp_wire.wire.observation import Observation, ResponseChunk
+from tests.privacy.conversations import cut, redact
+
+CASES = sorted((Path(__file__).parent.parent / "cases").glob("[0-9]*.json"))
+RULES = tuple(rules_of(extended=True))
+Verdict = tuple[list[tuple[str, str, str, int]], list[tuple[str, str]]]
+
+
+def document_of(path: Path) -> Document:
+    return Document(json.loads(path.read_text())["transcript"])
+
+
+def verdict(document: Document, told: Iterable[Observation]) -> Verdict:
+    conversation = Conversation(
+        PROFILES.get(document.profile or ""),
+        payloads_whole=document.payloads_whole,
+        complete_from_start=document.complete_from_start,
+    )
+    judge = Judge(rules_in(document.profile, RULES), conversation, Redactor().show)
+    for observation in told:
+        judge.feed(observation)
+    judge.finish()
+    return (
+        [(finding.code, finding.level, finding.path, finding.count) for finding in judge.findings()],
+        [(advice.exchange, advice.action) for advice in judge.recovery()],
+    )
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_redaction_keeps_the_verdict(path: Path) -> None:
+    document = document_of(path)
+    told = observations(document)
+    redacted = redact(told)
+    assert redact(redacted) == redacted
+    assert verdict(document, redacted) == verdict(document, told)
+
+
+@given(st.sampled_from(CASES), st.lists(st.integers(0, 10_000), max_size=6))
+def test_redaction_keeps_the_verdict_however_the_streams_are_cut(path: Path, places: list[int]) -> None:
+    document = document_of(path)
+    told: list[Observation] = []
+    for observation in observations(document):
+        if isinstance(observation, ResponseChunk):
+            pieces = cut(observation.data, places)
+            told += (ResponseChunk(observation.exchange, observation.t_ms, piece) for piece in pieces)
+        else:
+            told.append(observation)
+    assert verdict(document, redact(told)) == verdict(document, told)
