@@ -35,6 +35,7 @@ from mcp_wire.conversation.progress_tokens import ProgressTokens
 from mcp_wire.conversation.server_era import ServerEra
 from mcp_wire.conversation.session_ids import SessionIds
 from mcp_wire.conversation.tool_definitions import ToolDefinitions
+from mcp_wire.conversation.tool_hints import ToolHints
 from mcp_wire.protocol.profiles import Profile
 from mcp_wire.wire.jsonrpc import id_key
 from mcp_wire.wire.observation import Milliseconds
@@ -82,13 +83,14 @@ class Conversation:
     session_ids: SessionIds = field(default_factory=SessionIds)
     era: ServerEra = field(default_factory=ServerEra)
     tools: ToolDefinitions = field(default_factory=ToolDefinitions)
+    tool_hints: ToolHints = field(default_factory=ToolHints)
     first_initialize: Exchange | None = None
     unread_post: Exchange | None = None
     """The first POST whose body was not captured: it may have carried anything."""
     has_gaps: bool = False
     """Some response was not captured whole, so that messages of the server may have been missed."""
-    has_unread_posts: bool = False
-    """The body of some POST was not captured, so that messages of the client may have been missed."""
+    has_unread_streams: bool = False
+    """Some event stream was not captured or not read whole, so that events or requests of the server may be missing."""
     answers_posts: bool = False
     """Some POST was answered 2xx, so that the endpoint exists and speaks."""
     legacy_transport: bool = False
@@ -126,6 +128,8 @@ class Conversation:
                 self._ending(fact)
             case ResponseContent():
                 self.has_gaps = self.has_gaps or not fact.body.is_captured
+                if fact.exchange.is_event_stream and not fact.body.is_captured:
+                    self.has_unread_streams = True
             case CaptureEnd():
                 self.interruptions.take_capture_end()
             case Relayed():
@@ -158,9 +162,7 @@ class Conversation:
         if self.is_modern:
             self.era.take_request(request)
         method = request.method.upper()
-        if method == "POST" and not request.body.is_captured:
-            self.has_unread_posts = True
-        elif method == "DELETE":
+        if method == "DELETE":
             session.deleting = session.deleting or exchange
         elif method == "GET":
             resumed = self.event_ids.given(session, request.last_event_id)
@@ -227,7 +229,7 @@ class Conversation:
     def _event(self, event: Event) -> None:
         block, stream = event.block, event.exchange.stream
         if block.too_large or (event.reading is not None and event.reading.has("too_deep")):
-            self.has_gaps = event.exchange.has_unread_events = True
+            self.has_gaps = self.has_unread_streams = event.exchange.has_unread_events = True
         if stream is None or not block.complete:
             return
         self.event_ids.take(event, stream)
@@ -259,6 +261,7 @@ class Conversation:
             if message.call is not None and len(message.call.responses) < 2:
                 message.call.responses.append(message)
             self._complete_stream(message)
+            self.tool_hints.take(message)
             self._learn_from_response(session, message)
         elif message.method == "notifications/cancelled":
             call = self.cancelled_call(message)

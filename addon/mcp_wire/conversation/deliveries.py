@@ -8,12 +8,17 @@ from typing import Final
 from mcp_wire.conversation.bounded import BoundedTable
 from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import Exchange, LogicalStream, Message, Session
+from mcp_wire.wire.observation import Milliseconds
 from mcp_wire.wire.strict_json import canonical
 
 MAX_DELIVERIES_REMEMBERED: Final = 4_096
+MAX_DELIVERED_BYTES_REMEMBERED: Final = 16 * 1024 * 1024
+"""Of the exchanges that the deliveries belong to, roughly."""
+ENTRY_BYTES: Final = 1_024
+MAX_EQUAL_DELIVERIES: Final = 8
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Delivery:
     """A message on a stream, as far as comparing needs it."""
 
@@ -21,48 +26,58 @@ class Delivery:
     session: Session
     exchange: Exchange
     event_index: int
+    t_ms: Milliseconds | None
 
     @property
     def exchange_index(self) -> int:
         return self.exchange.index
+
+    @property
+    def may_repeat_a_lost_stream(self) -> bool:
+        """It came on a GET that resumes a stream which was not seen: what it carries may be a redelivery."""
+        return self.exchange.request.last_event_id is not None and self.stream.origin is self.exchange
 
 
 @dataclass(slots=True)
 class Deliveries:
     """The latest messages on event streams, by a digest of their canonical text."""
 
-    latest: BoundedTable[bytes, list[Delivery]] = field(default_factory=lambda: BoundedTable(MAX_DELIVERIES_REMEMBERED))
-    twins: dict[int, Delivery] = field(default_factory=dict)
+    latest: BoundedTable[bytes, list[Delivery]] = field(
+        default_factory=lambda: BoundedTable(MAX_DELIVERIES_REMEMBERED, weight_ceiling=MAX_DELIVERED_BYTES_REMEMBERED)
+    )
+    _message: Message | None = None
+    _twin: Delivery | None = None
 
     def take(self, message: Message) -> None:
         """Remember a message that came on an event stream, and whether a concurrent stream has carried it before."""
-        self.twins.clear()
-        event, stream = message.event, message.exchange.stream
-        if event is None or stream is None:
+        self._message, self._twin = message, None
+        event, exchange = message.event, message.exchange
+        if event is None or exchange.stream is None:
             return
-        text = digest(canonical(message.envelope.value))
-        delivery = Delivery(stream, message.exchange.session, message.exchange, event.block.event_index)
+        text = digest(canonical(message.envelope.value)) if message.in_batch else event.data_digest
+        delivery = Delivery(exchange.stream, exchange.session, exchange, event.block.event_index, message.t_ms)
         earlier = self.latest.get(text)
         if earlier is None:
-            self.latest.put(text, [delivery])
+            self.latest.put(text, [delivery], ENTRY_BYTES + (exchange.request.body.raw_size or 0))
             return
-        for other in earlier:
-            if other.stream is not stream and _were_concurrent(other, delivery):
-                self.twins[id(message)] = other
-                break
-        if len(earlier) < 8:
+        self._twin = next((other for other in earlier if _were_concurrent(other, delivery)), None)
+        if len(earlier) < MAX_EQUAL_DELIVERIES:
             earlier.append(delivery)
 
     def twin_of(self, message: Message) -> Delivery | None:
         """The earlier delivery of an equal message on a concurrent stream; asked while the message is judged."""
-        return self.twins.get(id(message))
+        return self._twin if self._message is message else None
 
 
 def _were_concurrent(earlier: Delivery, later: Delivery) -> bool:
+    if earlier.stream is later.stream:
+        return False
     group = earlier.exchange.concurrent_group
     if group is not None or later.exchange.concurrent_group is not None:
         return group == later.exchange.concurrent_group
     if earlier.session is not later.session or earlier.session.may_be_shared:
+        return False
+    if earlier.may_repeat_a_lost_stream or later.may_repeat_a_lost_stream:
         return False
     # Without times an ended stream may or may not have overlapped; what is still open when the other speaks did.
     return earlier.exchange.ending is None

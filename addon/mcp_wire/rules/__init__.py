@@ -4,18 +4,22 @@ from typing import Final
 
 from mcp_wire.judging.declaration import Rule
 from mcp_wire.rules import (
+    cancellation,
     event_streams,
     header_annotations,
     jsonrpc_messages,
     lifecycle,
     mirrored_headers,
     profile_evidence,
+    progress,
+    replays,
     request_construction,
     request_metadata,
     responses,
     resumption,
     security,
     sessions,
+    stream_endings,
     stream_routing,
     transcript_form,
     version_negotiation,
@@ -35,7 +39,11 @@ BOOKS: Final = (
     sessions.BOOK,
     event_streams.BOOK,
     stream_routing.BOOK,
+    stream_endings.BOOK,
     resumption.BOOK,
+    replays.BOOK,
+    cancellation.BOOK,
+    progress.BOOK,
     security.BOOK,
 )
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
-from mcp_wire.conversation.facts import Event
+from mcp_wire.conversation.facts import Ending, Event
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.profiles import MODERN_REVISIONS, R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28
+from mcp_wire.rules.proven import once_proven
 from mcp_wire.wire.jsonrpc import classify, is_valid_seed_envelope
 from mcp_wire.wire.observation import Ended
+from mcp_wire.wire.sse import Block, Field
 from mcp_wire.wire.strict_json import MISSING
 
 BOOK: Final = RuleBook("sse")
@@ -17,6 +19,9 @@ rule = BOOK.rule
 
 WHATWG: Final = "WHATWG HTML"
 INTERPRETATION: Final = "https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation"
+PARSING: Final = "https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream"
+PROCESSING: Final = "https://html.spec.whatwg.org/multipage/server-sent-events.html#sse-processing-model"
+KNOWN_FIELDS: Final = ("event", "data", "id", "retry")
 ERROR_ID_OPTIONAL: Final = (R2025_11_25, R2026_07_28)
 
 SENDING: Final = {
@@ -42,7 +47,9 @@ SENDING: Final = {
     ),
     evidence="The end of the stream, and who ended it.",
 )
-def last_event_is_complete(event: Event, _conversation: Conversation) -> Verdicts:
+def last_event_is_complete(event: Event, conversation: Conversation) -> Verdicts:
+    if conversation.legacy_transport:
+        return
     if event.block.complete:
         yield SATISFIED
         return
@@ -52,9 +59,9 @@ def last_event_is_complete(event: Event, _conversation: Conversation) -> Verdict
     ended = ending.ended if ending is not None else None
     message = "The stream ends in the middle of an event; receivers discard that part, and its id is no cursor."
     if ended in (None, Ended.COMPLETE, Ended.SERVER_CLOSED):
-        yield Violated(event.path, message)
+        yield Violated(event.exchange.stream_path, message)
     elif ended is Ended.SERVER_RESET:
-        yield Violated(event.path, message, level="info", party="either")
+        yield Violated(event.exchange.stream_path, message, level="info", party="either")
     else:
         yield CannotTell("the stream was not ended by the server")
 
@@ -139,9 +146,9 @@ def event_carries_one_message(event: Event, conversation: Conversation) -> Verdi
     exceptions="A number of any length is legal. Receivers ignore a malformed retry, so the intended delay is lost.",
     evidence="A complete block.",
 )
-def retry_is_digits(event: Event, _conversation: Conversation) -> Verdicts:
+def retry_is_digits(event: Event, conversation: Conversation) -> Verdicts:
     block = event.block
-    if not block.complete:
+    if not block.complete or conversation.legacy_transport:
         return
     invalid = block.retry_invalid
     if invalid is not None:
@@ -164,8 +171,8 @@ def retry_is_digits(event: Event, _conversation: Conversation) -> Verdicts:
     exceptions="Receivers ignore the field: the id before it stays the cursor.",
     evidence="A complete block.",
 )
-def id_has_no_nul(event: Event, _conversation: Conversation) -> Verdicts:
-    if not event.block.complete or not event.block.has_id:
+def id_has_no_nul(event: Event, conversation: Conversation) -> Verdicts:
+    if not event.block.complete or not event.block.has_id or conversation.legacy_transport:
         return
     if event.block.id_has_nul:
         yield Violated(event.path, "An id field contains U+0000; receivers ignore it.")
@@ -183,12 +190,130 @@ def id_has_no_nul(event: Event, _conversation: Conversation) -> Verdicts:
     says="Streams of 2026-07-28 cannot be resumed, so events carry no id.",
     fix="Do not send ids on 2026-07-28 streams.",
     exceptions="The changelog removes event ids; the transport page has no MUST NOT of its own.",
-    evidence="A complete block and the revision in force.",
+    evidence="A complete block, the revision in force, and that the server speaks it.",
 )
-def no_event_id(event: Event, _conversation: Conversation) -> Verdicts:
+def no_event_id(fact: Event | Ending, conversation: Conversation) -> Verdicts:
+    yield from once_proven(fact, Event, conversation, _id_of_event)
+
+
+def _id_of_event(event: Event, _conversation: Conversation) -> Verdicts:
     if not event.block.complete:
         return
     if event.block.id is not None:
         yield Violated(event.path, "An event of a 2026-07-28 stream has an id; that revision removed resumption.")
     elif event.block.dispatched:
         yield SATISFIED
+
+
+@rule(
+    "sse_bom_misplaced",
+    level="warning",
+    party="server",
+    layer="response_framing",
+    version_neutral=True,
+    rule_set="extended",
+    cites={WHATWG: PARSING},
+    says="A byte order mark stands nowhere but at the very start of a stream.",
+    fix="Write no byte order mark when buffers are put together.",
+    exceptions=(
+        "One mark as the first character of the stream is legal. Inside a value U+FEFF is text like any other. At the "
+        "start of a line it becomes part of the field name, so that receivers ignore the whole line."
+    ),
+    evidence="A block with all its lines.",
+)
+def byte_order_mark_is_first(event: Event, conversation: Conversation) -> Verdicts:
+    if conversation.legacy_transport:
+        return
+    if event.block.misplaced_bom:
+        yield Violated(event.path, "A line begins with U+FEFF; receivers take it for a field that they do not know.")
+    elif event.block.leading_bom:
+        yield SATISFIED
+
+
+@rule(
+    "sse_ignored_line",
+    level="warning",
+    party="server",
+    layer="response_framing",
+    version_neutral=True,
+    cites={WHATWG: INTERPRETATION},
+    says="Every line of a stream is a comment or one of the fields event, data, id and retry.",
+    fix="Put `data: ` before every line of the payload.",
+    exceptions=(
+        "The standard lets receivers ignore unknown fields, so a private one is legal and does nothing: one finding a "
+        "stream. A last line that was cut is judged only where no continuation could make it a known field."
+    ),
+    evidence="The lines of a block. Names are case-sensitive: `Data:` is ignored.",
+    consequence_of=("sse_bom_misplaced",),
+)
+def no_line_is_ignored(event: Event, conversation: Conversation) -> Verdicts:
+    block = event.block
+    if conversation.legacy_transport or block.too_large:
+        return
+    ignored = [field for field in block.ignored_lines if not (block.cut_in_line and _may_go_on(field, block))]
+    if not ignored:
+        if block.complete:
+            yield SATISFIED
+        return
+    yield Violated(
+        event.path,
+        "A line of the stream is no field that receivers know (JSON without `data:` before it, say); they ignore it "
+        "without a word.",
+    )
+
+
+def _may_go_on(field: Field, block: Block) -> bool:
+    """The line was cut by the end of the stream, and could have become a known field."""
+    return field is block.fields[-1] and any(known.startswith(field.name) for known in KNOWN_FIELDS)
+
+
+@rule(
+    "sse_event_type_unexpected",
+    level="warning",
+    party="server",
+    layer="response_framing",
+    version_neutral=True,
+    cites={WHATWG: INTERPRETATION, **SENDING},
+    says="Events that carry messages have the type `message`, or none, which means the same.",
+    fix="Leave out the `event` field, or set it to `message`.",
+    exceptions=(
+        "MCP defines no event types; listeners for `message` never see such an event. Without data it carries nothing, "
+        "and `endpoint` belongs to the transport of 2024-11-05."
+    ),
+    evidence="A complete event with data.",
+)
+def event_type_is_message(event: Event, conversation: Conversation) -> Verdicts:
+    if not _is_judged_as_message(event) or conversation.legacy_transport:
+        return
+    if event.block.event_type == "message":
+        yield SATISFIED
+    else:
+        event_type = Evidence("text", event.block.event_type)
+        yield Violated(event.path, "The event has the type {}; listeners for messages do not see it.", (event_type,))
+
+
+@rule(
+    "sse_on_non_200_status",
+    level="warning",
+    party="server",
+    layer="response_framing",
+    version_neutral=True,
+    rule_set="extended",
+    cites={WHATWG: PROCESSING, **SENDING},
+    says="An event stream has status 200.",
+    fix="Send refusals as application/json, and streams with 200.",
+    exceptions=(
+        "MCP has no sentence against it for POST; most clients take any other status for a failure and never read the "
+        "stream. A GET answered 2xx is `invalid_get_response_status`. A stream without events is not judged."
+    ),
+    evidence="The response head, and an event.",
+)
+def stream_has_status_200(event: Event, conversation: Conversation) -> Verdicts:
+    exchange = event.exchange
+    head = exchange.head
+    if head is None or exchange.events != 1 or not event.block.complete or conversation.legacy_transport:
+        return
+    if head.status == 200:
+        yield SATISFIED
+    elif not (head.is_success and exchange.request.method.upper() == "GET"):
+        yield Violated(head.status_path, f"An event stream was sent with status {head.status}.")
