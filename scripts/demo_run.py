@@ -60,21 +60,22 @@ def _wait_until_ready(name: str, process: subprocess.Popen[bytes], log: Path, re
 
 
 def show_findings(output: Path) -> None:
-    written = output / "findings.jsonl"
-    findings = [json.loads(line) for line in written.read_text().splitlines()] if written.exists() else []
-    print(f"\nFindings: {len(findings)}")
-    for finding in findings:
+    report = json.loads((output / "report.json").read_text())
+    print(f"\nFindings: {len(report['findings'])}")
+    for finding in report["findings"]:
         _show(finding)
     print(f"\nFiles, all redacted, in {output.relative_to(REPOSITORY)}:")
     for file in sorted(output.rglob("*")):
         if file.is_file() and not file.name.startswith("."):
             print(f"  {file.relative_to(output)}")
-    print("\nThe same verdict without the proxy, from the transcripts alone:")
-    print(f"  .venv/bin/mcp-conformance validate {output.relative_to(REPOSITORY)}/transcripts/*.json")
+    if report["conversations"]:
+        print("\nThe same verdict without the proxy, from the transcripts alone:")
+        print(f"  .venv/bin/mcp-conformance validate {output.relative_to(REPOSITORY)}/transcripts/*.json")
 
 
 def _show(finding: dict[str, Any]) -> None:
-    print(f"  {finding['level']}: {finding['code']} ({finding['party']}) at {finding['path']}")
+    times = f", {finding['count']} times" if finding["count"] > 1 else ""
+    print(f"  {finding['level']}: {finding['code']} ({finding['party']}{times}) at {finding['path']}")
     print(f"    {finding['message']}")
     if citation := finding.get("citation"):
         print(f"    {citation['revision']}, {citation['section']}")
