@@ -101,6 +101,8 @@ def requests_wait_for_initialize(message: Message, conversation: Conversation) -
                 evidence,
                 exchange=early.exchange.id,
             )
+        else:
+            yield SATISFIED
 
 
 @rule(
@@ -194,6 +196,8 @@ def server_waits_for_initialized(message: Message, conversation: Conversation) -
                 evidence,
                 exchange=early.exchange.id,
             )
+        else:
+            yield SATISFIED
 
 
 @rule(

@@ -11,6 +11,7 @@ from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Request, ResponseHead
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
 from mcp_wire.judging.finding import Party
+from mcp_wire.protocol.gateways import names_gateway
 from mcp_wire.protocol.profiles import R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28
 
 BOOK: Final = RuleBook("security")
@@ -211,8 +212,7 @@ _BEARER: Final = re.compile(r"(?:^|,)[ \t]*bearer(?:[ \t,]|$)", re.IGNORECASE)
 
 
 def _may_be_a_gateways(head: ResponseHead) -> bool:
-    is_html = head.media_type == "text/html"
-    return is_html or any(name in head.headers for name in ("via", "cf-ray", "x-cache", "x-amzn-requestid"))
+    return head.media_type == "text/html" or names_gateway(head.headers)
 
 
 @rule(

@@ -76,8 +76,9 @@ def _named_versions(request: Message) -> set[str]:
     exceptions=(
         "Up to 2025-11-25 only values that are no version at all are judged: which versions a server supports is not "
         "advertised there. Not on `initialize`. In 2026-07-28 the server's own list (server/discover, or the data of "
-        "its latest -32022) has to leave the version out, and must not be older than five minutes. 401, 403, 404, "
-        "405, 406, 413, 415, 429 and 5xx go first; -32020 with 400 is accepted where header and body differ."
+        "its latest -32022) has to leave the version out, and must not be older than five minutes; an answer to "
+        "server/discover itself is not judged. 401, 403, 404, 405, 406, 413, 415, 429 and 5xx go first; -32020 with "
+        "400 is accepted where header and body differ."
     ),
     evidence="The request head and the status; in 2026-07-28 the answer and the server's list of versions.",
 )
@@ -124,6 +125,8 @@ def _unsupported_is_refused(message: Message, conversation: Conversation) -> Ver
         return
     versions = _named_versions(request)
     if supported is None or not supported.whole or not versions or versions & supported.versions:
+        return
+    if request.method == "server/discover":
         return
     if supported.t_ms is None or message.t_ms is None or message.t_ms - supported.t_ms > MAX_EVIDENCE_AGE_MS:
         yield CannotTell("the server's list of versions is too old, or of unknown age")
