@@ -242,7 +242,7 @@ def _is_transport_probe(request: Request) -> bool:
     party="server",
     layer="response_framing",
     revisions=MODERN_REVISIONS,
-    cites={R2026_07_28: "server/discover#intro"},
+    cites={R2026_07_28: "server/discover"},
     says="A server of 2026-07-28 implements server/discover.",
     fix="Implement server/discover.",
     exceptions=(
