@@ -31,9 +31,14 @@ from mcp_wire.conversation.facts import (
 )
 from mcp_wire.conversation.handshake import watch_handshake
 from mcp_wire.conversation.interruptions import Interruptions
+from mcp_wire.conversation.log_levels import LogLevels
+from mcp_wire.conversation.pages import Pages
 from mcp_wire.conversation.progress_tokens import ProgressTokens
+from mcp_wire.conversation.public_results import PublicResults
+from mcp_wire.conversation.round_trips import RoundTrips
 from mcp_wire.conversation.server_era import ServerEra
 from mcp_wire.conversation.session_ids import SessionIds
+from mcp_wire.conversation.subscriptions import Subscriptions
 from mcp_wire.conversation.tool_definitions import ToolDefinitions
 from mcp_wire.conversation.tool_hints import ToolHints
 from mcp_wire.protocol.profiles import Profile
@@ -83,8 +88,14 @@ class Conversation:
     session_ids: SessionIds = field(default_factory=SessionIds)
     era: ServerEra = field(default_factory=ServerEra)
     tools: ToolDefinitions = field(default_factory=ToolDefinitions)
+    subscriptions: Subscriptions = field(default_factory=Subscriptions)
+    round_trips: RoundTrips = field(default_factory=RoundTrips)
+    pages: Pages = field(default_factory=Pages)
+    public_results: PublicResults = field(default_factory=PublicResults)
+    log_levels: LogLevels = field(default_factory=LogLevels)
     tool_hints: ToolHints = field(default_factory=ToolHints)
     first_initialize: Exchange | None = None
+    latest_initialize: Exchange | None = None
     unread_post: Exchange | None = None
     """The first POST whose body was not captured: it may have carried anything."""
     has_gaps: bool = False
@@ -155,6 +166,7 @@ class Conversation:
             session.initializes += 1
             session.initialize = session.initialize or exchange
             self.first_initialize = self.first_initialize or exchange
+            self.latest_initialize = exchange
         if request.method.upper() == "POST" and not request.body.is_captured:
             self.unread_post = self.unread_post or exchange
         if "authorization" in request.headers:
@@ -273,8 +285,19 @@ class Conversation:
             self.interruptions.take_message(message)
         watch_handshake(session, message)
         self.era.take(message, server_is_modern=self.server_is_modern)
+        if self.profile is not None:
+            self.pages.take(message, self.profile.revision)
         if self.is_modern:
             self.tools.take(message)
+            self.subscriptions.take(message)
+            self.round_trips.take(message, history_is_whole=self._history_is_whole)
+            self.public_results.take(message)
+        else:
+            self.log_levels.take(message)
+
+    @property
+    def _history_is_whole(self) -> bool:
+        return self.complete_from_start and not self.has_gaps and not self.has_unread_posts
 
     def _open_call(self, session: Session, message: Message) -> Call | None:
         key = message.envelope.id_key
@@ -353,4 +376,5 @@ class Conversation:
 
     def _ending(self, ending: Ending) -> None:
         self.open_streams.pop(ending.exchange.id, None)
+        self.subscriptions.take_ending(ending)
         self.interruptions.take_ending(ending)

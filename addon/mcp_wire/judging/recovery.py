@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from mcp_wire.conversation.bounded import BoundedTable
 from mcp_wire.conversation.conversation import Conversation
-from mcp_wire.conversation.facts import Ending, Exchange, Fact
+from mcp_wire.conversation.facts import Ending, Exchange, Fact, LogicalStream
 from mcp_wire.wire.observation import Ended
 
 Action = Literal["resume-with-get", "manual-reissue-with-fresh-jsonrpc-id", "do-not-replay"]
@@ -20,6 +20,9 @@ MAX_BROKEN_EXCHANGES: Final = 4_096
 
 # Statuses with which a gateway answers when it does not know what became of the request behind it.
 UNKNOWN_FATE_STATUSES: Final = frozenset({408, 500, 502, 503, 504})
+# Messages without an id that may be sent twice: they say the same again.
+REPEATABLE_NOTIFICATIONS: Final = frozenset({"notifications/initialized", "notifications/cancelled"})
+REFUSED_STREAM: Final = "REFUSED_STREAM"
 
 RESUME: Final = (
     "GET the endpoint with Accept: text/event-stream, the session id and protocol version in force, and Last-Event-ID "
@@ -32,6 +35,23 @@ REISSUE: Final = (
 RELISTEN: Final = (
     "Send subscriptions/listen again with a new JSON-RPC id, then fetch what may have changed meanwhile: the lost "
     "stream is not resumed."
+)
+RENEW_SESSION: Final = (
+    "The session is over, so the server did not act. Initialize anew without a session id first; then the owner of the "
+    "request may send it once more in the new session, with a new JSON-RPC id."
+)
+NEVER_STARTED: Final = (
+    "HTTP/2 REFUSED_STREAM says that the server did not begin to process the request. Its owner may send it again with "
+    "a new JSON-RPC id, a bounded number of times."
+)
+ASK_FOR_TASK: Final = " It was to run as a task: look for it with tasks/list or tasks/get first."
+IF_STILL_WANTED: Final = (
+    " The client itself closed the stream, which is no cancellation: if the result is not wanted any more, send "
+    "notifications/cancelled instead."
+)
+LOST_MESSAGE: Final = (
+    "No 202 was seen, so it is not known whether the message arrived. It has no response to wait for: find out by its "
+    "effect before anything is sent again."
 )
 STOP: Final = (
     "Nothing proves that the server did not act. Establish the result out of band before anything is sent again; a "
@@ -78,33 +98,68 @@ class RecoveryAdvisor:
         assert ending is not None
         profile = self._conversation.profile
         operator_says_cut = ending.ended is None and ending.disconnected is True
-        method = exchange.request.method.upper()
+        if exchange.owes_nothing_but_202 and not operator_says_cut:
+            return "do-not-replay", LOST_MESSAGE
+        if self._is_refused_for_its_session(exchange):
+            return "manual-reissue-with-fresh-jsonrpc-id", RENEW_SESSION
         if not operator_says_cut and _nothing_lost(exchange, ending):
             return None
         if profile is None:
             return "do-not-replay", STOP
-        if method == "GET":
-            return self._for_get(exchange, profile.has_sessions)
-        if profile.has_sessions and exchange.stream is not None and exchange.stream.cursor is not None:
-            delay = exchange.stream.retry_ms
-            wait = f" Wait {delay} ms first, as the server's retry field asks." if delay else ""
-            return "resume-with-get", RESUME + wait
-        if any(call.method == "subscriptions/listen" for call in exchange.calls):
-            return "manual-reissue-with-fresh-jsonrpc-id", RELISTEN
-        if exchange.idempotent:
-            return "manual-reissue-with-fresh-jsonrpc-id", REISSUE
-        return "do-not-replay", STOP
+        if ending.reset_code == REFUSED_STREAM:
+            return "manual-reissue-with-fresh-jsonrpc-id", NEVER_STARTED
+        stream = exchange.stream if profile.has_sessions else None
+        resumable = stream is not None and stream.cursor is not None and not _resumption_failed(exchange, stream)
+        if exchange.request.method.upper() == "GET":
+            if resumable:
+                return "resume-with-get", RESUME + _wait(stream)
+            return "do-not-replay", REOPEN_WITHOUT_CURSOR if profile.has_sessions else STOP
+        if resumable:
+            return "resume-with-get", RESUME + _wait(stream) + (IF_STILL_WANTED if ending.by_client else "")
+        if ending.by_client:
+            return None
+        return _without_resumption(exchange)
 
-    def _for_get(self, exchange: Exchange, has_sessions: bool) -> tuple[Action, str] | None:
-        if has_sessions and exchange.stream is not None and exchange.stream.cursor is not None:
-            return "resume-with-get", RESUME
-        return "do-not-replay", REOPEN_WITHOUT_CURSOR if has_sessions else STOP
+    def _is_refused_for_its_session(self, exchange: Exchange) -> bool:
+        """Answered 404 in a session whose client has not initialized anew."""
+        session, head = exchange.session, exchange.head
+        if head is None or head.status != 404 or exchange.request.session_id is None or not exchange.unanswered_calls:
+            return False
+        latest = self._conversation.latest_initialize
+        renewed = latest is not None and latest.index > exchange.index
+        return session.refused is not None and session.deleted is None and not renewed
+
+
+def _without_resumption(exchange: Exchange) -> tuple[Action, str]:
+    if any(call.method == "subscriptions/listen" for call in exchange.calls):
+        return "manual-reissue-with-fresh-jsonrpc-id", RELISTEN
+    task = ASK_FOR_TASK if any("task" in call.request.params for call in exchange.calls) else ""
+    if exchange.idempotent:
+        return "manual-reissue-with-fresh-jsonrpc-id", REISSUE + task
+    return "do-not-replay", STOP + task
+
+
+def _wait(stream: LogicalStream | None) -> str:
+    delay = stream.retry_ms if stream is not None else None
+    return f" Wait {delay} ms first, as the server's retry field asks." if delay else ""
+
+
+def _resumption_failed(exchange: Exchange, stream: LogicalStream) -> bool:
+    """The server has no streams to resume, does not know this one, or ended it again without a message."""
+    if exchange.session.get_not_allowed is not None or stream.resumption_refused is not None:
+        return True
+    latest = stream.current
+    ending = latest.ending
+    again = latest is not stream.origin and latest.request.last_event_id is not None
+    return again and ending is not None and ending.by_server and latest.messages == 0
 
 
 def _is_worth_remembering(ending: Ending) -> bool:
     exchange = ending.exchange
     if ending.ended is Ended.OPEN:
         return False
+    if exchange.owes_nothing_but_202 and ending.ended is not None:
+        return _may_be_lost(ending)
     if ending.disconnected:
         return True
     if exchange.request.method.upper() == "GET":
@@ -112,12 +167,23 @@ def _is_worth_remembering(ending: Ending) -> bool:
     return bool(exchange.unanswered_calls)
 
 
+def _may_be_lost(ending: Ending) -> bool:
+    """A POST of notifications or responses ended without a word on whether they were accepted."""
+    exchange = ending.exchange
+    methods = {message.method for message in exchange.request.messages}
+    if methods <= REPEATABLE_NOTIFICATIONS or exchange.session.deleting is not None:
+        return False
+    if exchange.head is None:
+        return ending.ended is not Ended.COMPLETE
+    return exchange.head.status in UNKNOWN_FATE_STATUSES
+
+
 def _nothing_lost(exchange: Exchange, ending: Ending) -> bool:
     """Every request has its response (on whatever stream), was given up by its client, or was refused for good."""
     if exchange.request.method.upper() == "GET":
         return _get_needs_nothing(exchange, ending)
     waiting = [call for call in exchange.unanswered_calls if call.cancelled is None]
-    if not waiting or exchange.session.deleted is not None:
+    if not waiting or exchange.session.deleted is not None or _is_being_resumed(exchange):
         return True
     if exchange.head is None:
         return ending.ended in (None, Ended.COMPLETE)
@@ -130,6 +196,11 @@ def _nothing_lost(exchange: Exchange, ending: Ending) -> bool:
     return False
 
 
+def _is_being_resumed(exchange: Exchange) -> bool:
+    stream = exchange.stream
+    return stream is not None and stream.current is not exchange and stream.current.is_open
+
+
 def _get_needs_nothing(exchange: Exchange, ending: Ending) -> bool:
     """A GET stream lost nothing if its client left, or went on with it, or if the session is over."""
     if not exchange.is_event_stream or ending.by_client or exchange.session.deleted is not None:
@@ -137,7 +208,5 @@ def _get_needs_nothing(exchange: Exchange, ending: Ending) -> bool:
     stream = exchange.stream
     if stream is None or stream.current is not exchange:
         return True
-    # A resumed stream has done its work once the requests that began it are answered.
-    if stream.origin.calls:
-        return not any(call.is_in_flight for call in stream.origin.calls)
-    return stream.cursor is None
+    # What a resumed stream still owes is said once, of the POST that began it.
+    return stream.cursor is None or not stream.is_standalone
