@@ -51,7 +51,8 @@ class ExchangeReader:
         yield from request.messages
 
     def response(self, seen: ResponseSeen) -> Iterator[Fact]:
-        head = ResponseHead(self.exchange, seen.t_ms, seen.status, seen.headers, seen.boundaries_observed)
+        version = seen.http_version or self.exchange.request.http_version
+        head = ResponseHead(self.exchange, seen.t_ms, seen.status, seen.headers, seen.boundaries_observed, version)
         self.exchange.head = head
         if head.media_type == EVENT_STREAM:
             self._events = EventStreamReader()
@@ -61,6 +62,8 @@ class ExchangeReader:
         if self._events is None:
             return
         number = self.exchange.chunks
+        if not number:
+            self.exchange.first_chunk_ms = seen.t_ms
         self.exchange.chunks += 1
         for block in self._events.feed(seen.data, chunk=number):
             yield from self._event(block, seen.t_ms)
@@ -91,8 +94,9 @@ class ExchangeReader:
         if reading is not None:
             event.messages = messages_of(reading.value, self.exchange, t_ms, "server", event.path, event)
         self.exchange.events += 1
+        self.exchange.latest_arrival = arrival = Arrival(t_ms, block.first_chunk, block.last_chunk)
         if len(self.exchange.arrivals) < MAX_ARRIVALS_REMEMBERED:
-            self.exchange.arrivals.append(Arrival(t_ms, block.last_chunk))
+            self.exchange.arrivals.append(arrival)
         self.exchange.dispatched += block.dispatched
         yield event
         yield from event.messages

@@ -42,10 +42,11 @@ RELEASED: Final = Body.not_captured("let go after judging, to keep memory bounde
 
 
 class Arrival(NamedTuple):
-    """When a block of an event stream was complete, and with which chunk."""
+    """When a block of an event stream was complete, and the chunks that brought its first and its last byte."""
 
     t_ms: Milliseconds | None
-    chunk: int
+    first_chunk: int
+    last_chunk: int
 
 
 @dataclass(slots=True, eq=False)
@@ -76,6 +77,9 @@ class Exchange:
     """The JSON-RPC requests that this exchange's POST carried."""
     arrivals: list[Arrival] = field(default_factory=list)
     """When the first blocks of the event stream were complete, in order."""
+    latest_arrival: Arrival | None = None
+    first_chunk_ms: Milliseconds | None = None
+    """When the first chunk of the event stream came, whatever was in it."""
     upstream: list[Exchange] = field(default_factory=list)
     """What an intermediary made of it, where its other side was seen as well: each request that it sent on."""
     has_unread_events: bool = False
@@ -220,6 +224,8 @@ class ResponseHead:
     status: int
     headers: Headers
     boundaries_observed: bool
+    http_version: str | None = None
+    """That of the hop which it came from; None where it is not known."""
 
     @property
     def media_type(self) -> str | None:

@@ -45,12 +45,13 @@ class RequestPart:
 
 @dataclass(frozen=True, slots=True)
 class HeadPart:
-    """A response head. `events`: an event stream follows."""
+    """A response head. `events`: an event stream follows. `http_version`: the server's, where it is another one."""
 
     status: int
     headers: Headers
     events: bool
     boundaries_observed: bool
+    http_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,9 @@ class Exchange:
             case HeadPart():
                 self._headed, self._events = True, part.events
                 self._decoder = decoder_for(part.headers.joined("content-encoding"))
-                yield ResponseSeen(self.id, milliseconds(at), part.status, part.headers, part.boundaries_observed)
+                yield ResponseSeen(
+                    self.id, milliseconds(at), part.status, part.headers, part.boundaries_observed, part.http_version
+                )
             case LostPart():
                 yield from self._lost(at, part.why)
             case EndPart():

@@ -83,7 +83,7 @@ def _parts(flow: http.HTTPFlow, exchange: Exchange, request: Part) -> Iterator[t
     cut_short = body is None or (passed is not None and passed > len(body))
     if head.events:
         chunks, observed = stored_chunks(body or b"", flow.metadata)
-        yield at, HeadPart(head.status, head.headers, True, observed and not cut_short)
+        yield at, HeadPart(head.status, head.headers, True, observed and not cut_short, head.http_version)
         for chunk in chunks:
             at = max(at, chunk.wall_us if chunk.wall_us is not None else at)
             yield at, chunk.data

@@ -41,7 +41,9 @@ def head_of(flow: http.HTTPFlow, *, boundaries_observed: bool = True) -> HeadPar
     assert flow.response is not None
     lines = headers(flow.response)
     events = essence(lines.get("content-type")) == EVENT_STREAM
-    return HeadPart(flow.response.status_code, lines, events, boundaries_observed)
+    version = flow.response.http_version
+    other_version = version if version != flow.request.http_version else None
+    return HeadPart(flow.response.status_code, lines, events, boundaries_observed, other_version)
 
 
 def _text(octets: bytes) -> str:

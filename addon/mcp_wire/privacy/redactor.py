@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from mcp_wire.judging.declaration import Evidence
-from mcp_wire.privacy.allow_lists import HTTP_VERSION, RESET_CODE, WORDS_OF_METHODS
+from mcp_wire.privacy.allow_lists import EVENT_TYPES, HTTP_VERSION, META_KEYS, RESET_CODE, WORDS_OF_METHODS
 from mcp_wire.privacy.body_redaction import redact_body
-from mcp_wire.privacy.header_redaction import HeaderRedaction
+from mcp_wire.privacy.header_redaction import HeaderRedaction, is_mcp_header
 from mcp_wire.privacy.json_redaction import JsonRedaction, JsonTree
 from mcp_wire.privacy.stream_redaction import Redacted, StreamRedaction
 from mcp_wire.privacy.values import Values, is_product_name, is_product_version
@@ -64,7 +64,11 @@ class Redactor:
             return _without_content(observation)
 
     def show(self, evidence: Evidence) -> str:
-        """A value from the wire as text for a message: the label that it has in the transcript, on one line."""
+        """A value from the wire as text for a message: the label that it has in the transcript, on one line.
+
+        Kinds beside those of `Evidence`: `key` (of `_meta`, or the name of an extension) and `event` (its type). The
+        name of an Mcp-* header is a `name`.
+        """
         try:
             shown = self._shown(evidence.kind, evidence.value)
         except Exception:  # see `feed`
@@ -94,7 +98,8 @@ class Redactor:
                 return [self._request(observation)]
             case ResponseSeen():
                 self._expect_octets(observation)
-                return [replace(observation, headers=self._headers.headers(observation.headers))]
+                headers = self._headers.headers(observation.headers)
+                return [replace(observation, headers=headers, http_version=self._version(observation.http_version))]
             case ResponseChunk():
                 stream = self._streams.get(observation.exchange)
                 if stream is None:
@@ -134,15 +139,17 @@ class Redactor:
         self._headers.remember(request.headers)
         # The body first: a mirrored header is shown as the body's value is.
         body = redact_body(request.body, self._json)
-        version = request.http_version
         return replace(
             request,
             method=self._http_method(request.method),
             path=self._values.target(request.path),
             headers=self._headers.headers(request.headers),
             body=body,
-            http_version=version if version is None or HTTP_VERSION.fullmatch(version) else self._values.text(version),
+            http_version=self._version(request.http_version),
         )
+
+    def _version(self, version: str | None) -> str | None:
+        return version if version is None or HTTP_VERSION.fullmatch(version) else self._values.text(version)
 
     def _http_method(self, method: str) -> str:
         return method if method.upper() in WORDS_OF_METHODS else self._values.text(method, "method")
@@ -160,7 +167,11 @@ class Redactor:
             case "id" | "token":
                 return dump_json(self._values.text(value, "id"))
             case "name":
-                return self._json.mirrored_name(value)
+                return self._headers.name(value) if is_mcp_header(value) else self._json.mirrored_name(value)
+            case "key":
+                return self._json.member_name(value, "meta")
+            case "event":
+                return value if value in EVENT_TYPES else self._values.text(value)
             case "uri":
                 return self._values.uri(value)
             case "cursor":
@@ -170,7 +181,7 @@ class Redactor:
             case "version":
                 return self._headers.version(value)
             case _:
-                return self._values.text(value)
+                return value if value in EVENT_TYPES or value in META_KEYS else self._values.text(value)
 
     def _shown_json(self, kind: str, value: object) -> str:
         if not (value is None or isinstance(value, bool | int | float | LongInteger | list | dict)):
@@ -204,7 +215,7 @@ def _without_content(observation: Observation) -> list[Observation]:
         case RequestSeen():
             return [replace(observation, method="POST", path="/", headers=NO_HEADERS, body=body, http_version=None)]
         case ResponseSeen():
-            return [replace(observation, headers=NO_HEADERS)]
+            return [replace(observation, headers=NO_HEADERS, http_version=None)]
         case ResponseChunk():
             return [replace(observation, data=b"")]
         case ResponseBody():

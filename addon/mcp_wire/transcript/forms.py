@@ -132,7 +132,10 @@ def request_of(
 
 def response_form(seen: ResponseSeen) -> JsonObject:
     """The members of `response` that its head gives."""
-    members: JsonObject = {"status": seen.status, "headers": headers_form(seen.headers)}
+    members: JsonObject = {"status": seen.status}
+    if seen.http_version is not None:
+        members["http_version"] = seen.http_version
+    members["headers"] = headers_form(seen.headers)
     if not seen.boundaries_observed:
         members["chunk_boundaries"] = "unknown"
     return members
@@ -143,7 +146,8 @@ def response_of(response: JsonObject, exchange: str, t_ms: Milliseconds | None) 
     headers, status = headers_of(response.get("headers")), response.get("status")
     if headers is None or not isinstance(status, int) or not is_status(status):
         return None
-    return ResponseSeen(exchange, t_ms, status, headers, response.get("chunk_boundaries") != "unknown")
+    observed = response.get("chunk_boundaries") != "unknown"
+    return ResponseSeen(exchange, t_ms, status, headers, observed, text_of(response, "http_version"))
 
 
 def response_body_of(response: JsonObject, head: ResponseSeen, method: str) -> Body:

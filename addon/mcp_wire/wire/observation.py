@@ -50,13 +50,18 @@ class RequestSeen:
 
 @dataclass(frozen=True, slots=True)
 class ResponseSeen:
-    """A response head. `boundaries_observed` is False where the chunks were not seen as they arrived."""
+    """A response head.
+
+    `boundaries_observed` is False where the chunks were not seen as they arrived. `http_version`: that of the hop which
+    the response came from, where it is another one than the request's.
+    """
 
     exchange: str
     t_ms: Milliseconds | None
     status: int
     headers: Headers
     boundaries_observed: bool = True
+    http_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
