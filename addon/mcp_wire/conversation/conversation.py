@@ -297,7 +297,7 @@ class Conversation:
 
     @property
     def _history_is_whole(self) -> bool:
-        return self.complete_from_start and not self.has_gaps and not self.has_unread_posts
+        return self.complete_from_start and not self.has_gaps and self.unread_post is None
 
     def _open_call(self, session: Session, message: Message) -> Call | None:
         key = message.envelope.id_key

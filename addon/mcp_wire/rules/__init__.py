@@ -4,12 +4,14 @@ from typing import Final
 
 from mcp_wire.judging.declaration import Rule
 from mcp_wire.rules import (
+    caching,
     cancellation,
     event_streams,
     header_annotations,
     jsonrpc_messages,
     lifecycle,
     mirrored_headers,
+    multi_round_trip,
     profile_evidence,
     progress,
     replays,
@@ -21,7 +23,9 @@ from mcp_wire.rules import (
     sessions,
     stream_endings,
     stream_routing,
+    subscriptions,
     transcript_form,
+    utilities,
     version_negotiation,
 )
 
@@ -44,6 +48,10 @@ BOOKS: Final = (
     replays.BOOK,
     cancellation.BOOK,
     progress.BOOK,
+    subscriptions.BOOK,
+    multi_round_trip.BOOK,
+    caching.BOOK,
+    utilities.BOOK,
     security.BOOK,
 )
 

@@ -1,0 +1,104 @@
+"""Lists in pages: which cursors were given, and the caching hints of the page that gave them.
+
+Sources: server/utilities/pagination, and 2026-07-28 server/utilities/caching#interaction-with-pagination. Cursors are
+opaque, so they are kept as digests that are only compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.clients import client_mark
+from mcp_wire.conversation.digest import digest
+from mcp_wire.conversation.facts import Call, Message, Session
+from mcp_wire.protocol.methods import method_of
+
+MAX_CURSORS_REMEMBERED: Final = 65_536
+MAX_REQUESTS_REMEMBERED: Final = 4_096
+MAX_LISTS_REMEMBERED: Final = 1_024
+CACHE_SCOPES: Final = frozenset({"public", "private"})
+AMBIGUOUS: Final = "ambiguous"
+
+Provenance = Literal["given", "never_given", "unknown"]
+"""Did the server give this cursor? `unknown`: an answer that may have held it was not seen, or was forgotten."""
+
+_Key = tuple[bytes, bytes]
+
+
+@dataclass(slots=True)
+class Pages:
+    """The cursors that were given, by session and method, and in 2026-07-28 by client and method."""
+
+    _given: BoundedTable[_Key, bool] = field(default_factory=lambda: BoundedTable(MAX_CURSORS_REMEMBERED))
+    _unanswered: BoundedTable[bytes, int] = field(default_factory=lambda: BoundedTable(MAX_LISTS_REMEMBERED))
+    """List requests whose answer has not been seen: it may have given any cursor."""
+    _scopes: BoundedTable[_Key, str] = field(default_factory=lambda: BoundedTable(MAX_CURSORS_REMEMBERED))
+    """The scope of the page that gave a cursor; AMBIGUOUS where pages with two scopes gave the same."""
+    _asked: BoundedTable[tuple[str, tuple[str, ...]], Provenance] = field(
+        default_factory=lambda: BoundedTable(MAX_REQUESTS_REMEMBERED)
+    )
+    """What is known of the cursor of a request, by exchange and id."""
+    _scope_before: BoundedTable[str, str] = field(default_factory=lambda: BoundedTable(MAX_REQUESTS_REMEMBERED))
+    """The scope that the page before had when this exchange asked for the next one."""
+
+    def take(self, message: Message, revision: str) -> None:
+        """Learn from a list request of the client, or from its answer."""
+        call = message.call
+        if call is None or call.sender != "client" or call.method is None:
+            return
+        method = method_of(revision, "client", call.method)
+        if method is None or not method.paginated:
+            return
+        if message.is_request:
+            self._request(message)
+        elif message.is_response and message.sender == "server" and call.responses and call.responses[0] is message:
+            self._answer(message, call)
+
+    def provenance(self, request: Message) -> Provenance | None:
+        """What was known of the cursor when this list request was sent; None where it has none."""
+        key = request.envelope.id_key
+        return None if key is None else self._asked.get((request.exchange.id, key))
+
+    def scope_before(self, request: Message) -> str | None:
+        """The cacheScope of the page that gave the cursor of this request; None where that is not known."""
+        return self._scope_before.get(request.exchange.id)
+
+    def _request(self, request: Message) -> None:
+        where = _list(request.exchange.session, request.method)
+        cursor, key = request.params.get("cursor"), request.envelope.id_key
+        if isinstance(cursor, str) and key is not None:
+            self._asked.put((request.exchange.id, key), self._provenance(where, digest(cursor)))
+            scope = self._scopes.get((_client_list(request), digest(cursor)))
+            if scope is not None and scope != AMBIGUOUS:
+                self._scope_before.put(request.exchange.id, scope)
+        self._unanswered.put(where, (self._unanswered.get(where) or 0) + 1)
+
+    def _provenance(self, where: bytes, cursor: bytes) -> Provenance:
+        if (where, cursor) in self._given:
+            return "given"
+        is_whole = not self._given.forgotten and not self._unanswered.forgotten
+        return "never_given" if is_whole and not self._unanswered.get(where) else "unknown"
+
+    def _answer(self, message: Message, call: Call) -> None:
+        request, result = call.request, message.result
+        where = _list(request.exchange.session, request.method)
+        self._unanswered.put(where, max((self._unanswered.get(where) or 0) - 1, 0))
+        cursor = result.get("nextCursor") if result is not None else None
+        if result is None or not isinstance(cursor, str):
+            return
+        self._given.put((where, digest(cursor)), True)
+        scope = result.get("cacheScope")
+        if isinstance(scope, str) and scope in CACHE_SCOPES:
+            key = (_client_list(request), digest(cursor))
+            self._scopes.put(key, scope if self._scopes.get(key) in (None, scope) else AMBIGUOUS)
+
+
+def _list(session: Session, method: str | None) -> bytes:
+    return digest(f"{session.id or ''} {method}")
+
+
+def _client_list(request: Message) -> bytes:
+    """Equal for the same list, asked for by clients that look alike."""
+    return digest(request.method or "") + client_mark(request.exchange.request)
