@@ -35,10 +35,11 @@ from mcp_wire.wire.strict_json import MISSING, JsonReading, JsonValue, read_json
 class ExchangeReader:
     """Reads one exchange. Each method takes one observation and yields the facts that it completes, in wire order."""
 
-    __slots__ = ("_events", "exchange")
+    __slots__ = ("_events", "_http_version", "exchange")
 
     def __init__(self, index: int, seen: RequestSeen) -> None:
         self.exchange = Exchange(index, seen.exchange, seen.concurrent_group, seen.idempotent, seen.server_side_of)
+        self._http_version = seen.http_version
         self._events: EventStreamReader | None = None
 
     def request(self, seen: RequestSeen) -> Iterator[Fact]:
@@ -51,7 +52,7 @@ class ExchangeReader:
         yield from request.messages
 
     def response(self, seen: ResponseSeen) -> Iterator[Fact]:
-        version = seen.http_version or self.exchange.request.http_version
+        version = seen.http_version or self._http_version
         head = ResponseHead(self.exchange, seen.t_ms, seen.status, seen.headers, seen.boundaries_observed, version)
         self.exchange.head = head
         if head.media_type == EVENT_STREAM:
