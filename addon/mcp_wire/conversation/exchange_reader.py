@@ -65,9 +65,19 @@ class ExchangeReader:
         number = self.exchange.chunks
         if not number:
             self.exchange.first_chunk_ms = seen.t_ms
+        self._note_silence(seen.t_ms)
         self.exchange.chunks += 1
         for block in self._events.feed(seen.data, chunk=number):
             yield from self._event(block, seen.t_ms)
+
+    def _note_silence(self, t_ms: Milliseconds | None) -> None:
+        exchange = self.exchange
+        since = exchange.latest_chunk_ms
+        if since is None and exchange.head is not None:
+            since = exchange.head.t_ms
+        if since is not None and t_ms is not None:
+            exchange.longest_silence_ms = max(exchange.longest_silence_ms, t_ms - since)
+        exchange.latest_chunk_ms = t_ms
 
     def body(self, seen: ResponseBody) -> Iterator[Fact]:
         content = ResponseContent(self.exchange, seen.t_ms, seen.body)

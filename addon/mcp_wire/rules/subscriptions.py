@@ -313,3 +313,36 @@ def subscription_ends_with_result(ending: Ending, conversation: Conversation) ->
         yield CannotTell("not every event could be read")
     else:
         yield Violated(exchange.stream_path, "The server ended the listen stream without the closing result.")
+
+
+@rule(
+    "no_keepalive_on_listen",
+    level="info",
+    party="server",
+    layer="stream_routing",
+    revisions=MODERN_REVISIONS,
+    rule_set="extended",
+    cites={R2026_07_28: "basic/transports/streamable-http#receiving-messages"},
+    says="An idle listen stream carries a comment now and then, so that nothing in between takes it for dead.",
+    fix="Send a comment line (`:`) every fifteen seconds or so.",
+    exceptions="Encouraged, not required. HTTP/2 has pings of its own, which do not show here.",
+    evidence="The listen request, and the times of the chunks; a minute without a byte counts as idle.",
+)
+def idle_stream_is_kept_alive(ending: Ending, conversation: Conversation) -> Verdicts:
+    exchange = ending.exchange
+    head = exchange.head
+    if conversation.subscriptions.of(exchange) is None or head is None or not exchange.is_event_stream:
+        return
+    latest = head.t_ms if exchange.latest_chunk_ms is None else exchange.latest_chunk_ms
+    until = conversation.now_ms if ending.ended is Ended.OPEN else ending.t_ms
+    silence = max(exchange.longest_silence_ms, _since(latest, until))
+    if not is_proven(conversation):
+        yield UNPROVEN
+    elif (head.http_version or "").startswith("HTTP/2"):
+        yield CannotTell("HTTP/2 pings do not show")
+    elif latest is None or until is None:
+        yield CannotTell("there are no times")
+    elif silence < KEEP_ALIVE_DUE_MS:
+        yield SATISFIED
+    else:
+        yield Violated(exchange.stream_path, f"The listen stream carried nothing for {silence / 1_000:.0f} s.")
