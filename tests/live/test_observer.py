@@ -406,12 +406,12 @@ def test_a_case_that_comes_by_live_gets_its_verdict(tmp_path: Path, path: Path) 
 def test_live_is_offline_for_cases_that_come_by_at_once(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    chosen = data.draw(st.lists(st.sampled_from(CASES), min_size=2, max_size=6, unique=True))
-    queues = [case_steps(path, number) for number, path in enumerate(chosen)]
+    chosen = data.draw(st.lists(st.sampled_from(range(len(CASES))), min_size=2, max_size=6, unique=True))
+    queues = [case_steps(CASES[number], number) for number in chosen]
     mixed: list[Step] = []
     while any(queues):
-        queue = data.draw(st.sampled_from([queue for queue in queues if queue]))
-        mixed.append(queue.pop(0))
+        running = [number for number, queue in enumerate(queues) if queue]
+        mixed.append(queues[data.draw(st.sampled_from(running))].pop(0))
     folder = tmp_path_factory.mktemp("live")
     watch(folder, Clock().stamp(mixed))
     assert_live_is_offline(folder)

@@ -132,8 +132,12 @@ class InitializeWatch:
 
     def __init__(self, request: RequestSeen) -> None:
         self.session_id: str | None = None
-        self._ids = {envelope.id_key for envelope in _envelopes(request.body) if _is_initialize(envelope)}
         self._reader = ExchangeReader(0, request)
+        self._ids = {
+            fact.envelope.id_key
+            for fact in self._reader.request(request)
+            if isinstance(fact, Message) and _is_initialize(fact.envelope)
+        }
 
     def feed(self, observation: Observation) -> Negotiated | None:
         """Take an observation of the exchange after its request. None: nothing decided yet."""
