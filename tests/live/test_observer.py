@@ -362,6 +362,8 @@ def case_steps(path: Path, number: int = 1) -> list[Step]:
             changed["headers"] = Headers(seen.headers.raw)  # the wire knows no header objects
         if isinstance(seen, RequestSeen):
             changed["index"] = None
+            if seen.server_side_of is not None:
+                changed["server_side_of"] = f"{number}:{seen.server_side_of}"
         steps.append(Step(Origin(f"http://h.example/{number}", f"c-{number}"), replace(seen, **changed)))
     return steps
 

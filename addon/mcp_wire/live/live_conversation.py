@@ -21,7 +21,7 @@ from mcp_wire.validation import report_of, rules_in
 from mcp_wire.wire.observation import Ended, ExchangeEnded, Observation, RequestSeen, ResponseSeen
 
 MAX_EXCHANGES_NAMED: Final = 4_096
-"""Ended exchanges whose flow can still be named beside a finding."""
+"""Exchanges, ended ones included, of which both names are known: ours and the edge's."""
 
 
 class Redacting(Protocol):
@@ -68,6 +68,7 @@ class LiveConversation:
         self._open: dict[str, str] = {}
         self._deleting: set[str] = set()
         self._flows: BoundedTable[str, str] = BoundedTable(MAX_EXCHANGES_NAMED)
+        self._names: BoundedTable[str, str] = BoundedTable(MAX_EXCHANGES_NAMED)
 
     @property
     def open_exchanges(self) -> int:
@@ -125,6 +126,9 @@ class LiveConversation:
             self._count += 1
             name = self._open[observation.exchange] = f"x-{self._count}"
             self._flows.put(name, observation.exchange)
+            self._names.put(observation.exchange, name)
+            if observation.server_side_of is not None:
+                observation = replace(observation, server_side_of=self._names.get(observation.server_side_of))
         else:
             known = self._open.get(observation.exchange)
             if known is None:
