@@ -82,7 +82,7 @@ class Exchange:
     """When the first chunk of the event stream came, whatever was in it."""
     latest_chunk_ms: Milliseconds | None = None
     longest_silence_ms: Milliseconds = 0.0
-    """Between the head of an event stream and its first chunk, or between two chunks, as far as their times are known."""
+    """Before the first chunk of an event stream, or between two chunks, as far as their times are known."""
     upstream: list[Exchange] = field(default_factory=list)
     """What an intermediary made of it, where its other side was seen as well: each request that it sent on."""
     has_unread_events: bool = False

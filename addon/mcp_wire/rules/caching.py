@@ -53,16 +53,15 @@ def cacheable_results_have_hints(message: Message, conversation: Conversation) -
         return
     ttl, scope = found[0].get("ttlMs", MISSING), found[0].get("cacheScope", MISSING)
     faults = [("ttlMs", _fault_of_ttl(ttl)), ("cacheScope", _fault_of_scope(scope))]
-    faults = [(member, fault) for member, fault in faults if fault]
-    if not faults:
+    shown = [f"{member} {fault}" for member, fault in faults if fault is not None]
+    if not shown:
         yield SATISFIED
     elif not conversation.payloads_whole:
         yield CUT_BY_HAND
+    elif [fault for _, fault in faults if fault is not None] == [FRACTION]:
+        yield Violated(message.path, f"In the {found[1].name} result {shown[0]}.", level="warning", about="fraction")
     else:
-        for member, fault in faults:
-            level = "warning" if fault == FRACTION else None
-            what = f"{member} of the {found[1].name} result {fault}."
-            yield Violated(message.path, what, level=level, about=f"{member} {fault}")  # type: ignore[arg-type]
+        yield Violated(message.path, f"In the {found[1].name} result {' and '.join(shown)}.")
 
 
 FRACTION: Final = "is a fraction"
