@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import signal
 import subprocess
@@ -34,7 +35,13 @@ def running(name: str, command: Sequence[str | Path], log: Path, ready: str) -> 
     with log.open("wb") as output:
         # In a session of its own: Ctrl-C is for the demo, which then ends its processes in order.
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=REPOSITORY, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd=REPOSITORY,
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            start_new_session=True,
         )
     try:
         yield _wait_until_ready(name, process, log, ready)
