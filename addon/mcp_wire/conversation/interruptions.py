@@ -64,6 +64,8 @@ class Interruptions:
     """Streams that the server ended unanswered and without an excuse, as is certain now."""
     overdue: list[Interruption] = field(default_factory=list)
     """Streams that the client of the request being judged has left alone for too long."""
+    any_left_by_client: bool = False
+    """Some request was interrupted by its own client."""
     _repeated: Interruption | None = None
     _message: Message | None = None
     _by_request: BoundedTable[tuple[object, bytes], Interruption] = field(
@@ -120,6 +122,7 @@ class Interruptions:
         exchange = ending.exchange
         if exchange.request.method.upper() != "POST" or not _was_interrupted(ending):
             return
+        self.any_left_by_client = self.any_left_by_client or ending.by_client
         interruption = Interruption(exchange, ending.t_ms)
         weight = exchange.request.body.raw_size or 0
         self._by_exchange.put(exchange, interruption, weight)

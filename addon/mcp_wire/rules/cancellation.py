@@ -108,7 +108,14 @@ def _is_late(call: Call, message: Message) -> bool:
     ),
     evidence="The cancellation, its 202, and the response, with times.",
 )
-def cancelled_request_stays_unanswered(message: Message, conversation: Conversation) -> Verdicts:
+def cancelled_request_stays_unanswered(fact: Message | Ending, conversation: Conversation) -> Verdicts:
+    if isinstance(fact, Message):
+        yield from _answer_after_cancellation(fact, conversation)
+    elif any(call.cancelled is not None and not call.responses for call in fact.exchange.calls):
+        yield SATISFIED
+
+
+def _answer_after_cancellation(message: Message, conversation: Conversation) -> Verdicts:
     call = message.call
     if call is None or not message.is_response or call.cancelled is None or conversation.legacy_transport:
         return
@@ -142,9 +149,12 @@ def cancelled_request_stays_unanswered(message: Message, conversation: Conversat
     exceptions="The text does not forbid the notification, and a server may accept it or refuse it.",
     evidence="The body of the POST.",
 )
-def closing_is_cancelling(message: Message, _conversation: Conversation) -> Verdicts:
-    if message.sender == "client" and message.is_notification and message.method == CANCELLED:
-        yield Violated(message.path, "The client posted notifications/cancelled; closing the stream is enough.")
+def closing_is_cancelling(fact: Message | Ending, _conversation: Conversation) -> Verdicts:
+    if isinstance(fact, Ending):
+        if fact.by_client and fact.exchange.unanswered_calls:
+            yield SATISFIED
+    elif fact.sender == "client" and fact.is_notification and fact.method == CANCELLED:
+        yield Violated(fact.path, "The client posted notifications/cancelled; closing the stream is enough.")
 
 
 @rule(
@@ -192,6 +202,8 @@ def _names_subscription(message: Message, conversation: Conversation) -> Verdict
     evidence="The request with params.task, its result with a task, and the notification.",
 )
 def task_is_cancelled_by_request(message: Message, conversation: Conversation) -> Verdicts:
+    if message.is_request and message.method == "tasks/cancel":
+        yield SATISFIED
     if not _is_cancellation(message) or message.exchange.session.may_be_shared:
         return
     call = conversation.cancelled_call(message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
-from mcp_wire.conversation.facts import Call, Exchange, Message
+from mcp_wire.conversation.facts import Call, Exchange, Message, Request
 from mcp_wire.conversation.interruptions import Interruption
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.profiles import R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28, SESSION_REVISIONS
@@ -52,6 +52,8 @@ def request_is_not_replayed(message: Message, conversation: Conversation) -> Ver
     if call is None or not message.is_request or message.sender != "client" or message.method == "initialize":
         return
     earlier, session = call.earlier, message.exchange.session
+    if conversation.interruptions.repeated_by(message) is not None and earlier is None:
+        yield SATISFIED
     if conversation.legacy_transport or earlier is None or call.earlier_was_answered:
         return
     if not _is_same_request(message, earlier) or _was_never_processed(earlier.exchange):
@@ -122,7 +124,16 @@ def _elapsed(interruption: Interruption, message: Message) -> Milliseconds | Non
     ),
     evidence="An event id on the broken stream, both requests in one session, and times.",
 )
-def broken_stream_is_resumed(message: Message, conversation: Conversation) -> Verdicts:
+def broken_stream_is_resumed(fact: Message | Request, conversation: Conversation) -> Verdicts:
+    if isinstance(fact, Message):
+        yield from _repeated_request(fact, conversation)
+        return
+    stream = fact.exchange.stream
+    if stream is not None and not stream.is_standalone and any(call.is_in_flight for call in stream.origin.calls):
+        yield SATISFIED
+
+
+def _repeated_request(message: Message, conversation: Conversation) -> Verdicts:
     interruption = conversation.interruptions.repeated_by(message)
     if interruption is None or interruption.cursor is None or interruption.resumed or conversation.legacy_transport:
         return

@@ -161,7 +161,8 @@ def cursor_was_issued(request: Request, conversation: Conversation) -> Verdicts:
     evidence="A proper end after an event id and before the response, and a later request of the session, with times.",
 )
 def polled_stream_is_resumed(request: Request, conversation: Conversation) -> Verdicts:
-    if request.method.upper() == "GET" and request.exchange.stream is not None:
+    stream = request.exchange.stream
+    if request.method.upper() == "GET" and stream is not None and not stream.is_standalone:
         yield SATISFIED
     for interruption in conversation.interruptions.overdue:
         exchange = interruption.exchange

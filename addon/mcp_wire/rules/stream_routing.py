@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.deliveries import Delivery
-from mcp_wire.conversation.facts import Ending, Exchange, Message
+from mcp_wire.conversation.facts import CaptureEnd, Ending, Exchange, Message
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.methods import LISTEN_FILTERS
 from mcp_wire.protocol.profiles import (
@@ -304,7 +304,14 @@ def replay_is_of_one_stream(message: Message, conversation: Conversation) -> Ver
     ),
     evidence="The stream's end by its client before the response, and a later message on another stream.",
 )
-def nothing_follows_a_closed_stream(message: Message, conversation: Conversation) -> Verdicts:
+def nothing_follows_a_closed_stream(fact: Message | CaptureEnd, conversation: Conversation) -> Verdicts:
+    if isinstance(fact, Message):
+        yield from _message_about_another_request(fact, conversation)
+    elif conversation.interruptions.any_left_by_client:
+        yield SATISFIED
+
+
+def _message_about_another_request(message: Message, conversation: Conversation) -> Verdicts:
     if message.sender != "server" or message.event is None:
         return
     seen = conversation.progress.seen(message)
