@@ -18,6 +18,8 @@ from types import FrameType
 from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+# Logs are read while they are written; and a proxy setting of the machine must not get between loopback and itself.
+ENVIRONMENT = os.environ | {"PYTHONUNBUFFERED": "1", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
 START_LIMIT_S = 60.0
 STOP_LIMIT_S = 10.0
 
@@ -40,7 +42,7 @@ def running(name: str, command: Sequence[str | Path], log: Path, ready: str) -> 
             stdout=output,
             stderr=output,
             cwd=REPOSITORY,
-            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            env=ENVIRONMENT,
             start_new_session=True,
         )
     try:
@@ -123,7 +125,7 @@ def run(serve: bool) -> None:
                 else:
                     print(f"Client: official Python SDK, through {url}", flush=True)
                     client = [sys.executable, "scripts/demo_client.py", url]
-                    if subprocess.run(client, stdin=subprocess.DEVNULL, cwd=REPOSITORY).returncode:
+                    if subprocess.run(client, stdin=subprocess.DEVNULL, cwd=REPOSITORY, env=ENVIRONMENT).returncode:
                         raise DemoFailed("The client failed; its message is above.")
         show_findings(output)
 
