@@ -30,6 +30,7 @@ from mcp_wire.conversation.facts import (
     Session,
 )
 from mcp_wire.conversation.handshake import watch_handshake
+from mcp_wire.conversation.idle_ends import IdleEnds
 from mcp_wire.conversation.interruptions import Interruptions
 from mcp_wire.conversation.log_levels import LogLevels
 from mcp_wire.conversation.pages import Pages
@@ -94,6 +95,7 @@ class Conversation:
     public_results: PublicResults = field(default_factory=PublicResults)
     log_levels: LogLevels = field(default_factory=LogLevels)
     tool_hints: ToolHints = field(default_factory=ToolHints)
+    idle_ends: IdleEnds = field(default_factory=IdleEnds)
     first_initialize: Exchange | None = None
     latest_initialize: Exchange | None = None
     unread_post: Exchange | None = None
@@ -376,5 +378,6 @@ class Conversation:
 
     def _ending(self, ending: Ending) -> None:
         self.open_streams.pop(ending.exchange.id, None)
+        self.idle_ends.take(ending)
         self.subscriptions.take_ending(ending)
         self.interruptions.take_ending(ending)

@@ -109,12 +109,17 @@ class Exchange:
 
     @property
     def answered_by_gateway(self) -> bool:
-        """The answer is a gateway's own page or status, so that it says nothing of the server (`gateway_error_response`).
+        """The answer is a gateway's own, so that it says nothing of the server (`gateway_error_response`).
 
         While no more than the head is known, JSON may still turn out to be the server's: then False.
         """
         head, content = self.head, self.content
-        if head is None or self.is_event_stream or not is_gateway_answer(head.status, head.headers):
+        if head is None or head.status < 400 or self.is_event_stream:
+            return False
+        behind = {upstream.head.status for upstream in self.upstream if upstream.head is not None}
+        if behind:
+            return head.status not in behind
+        if not is_gateway_answer(head.status, head.headers):
             return False
         if head.media_type == JSON_MEDIA_TYPE and (content is None or not content.body.is_captured):
             return False

@@ -4,16 +4,19 @@ from typing import Final
 
 from mcp_wire.judging.declaration import Rule
 from mcp_wire.rules import (
+    buffering,
     caching,
     cancellation,
     event_streams,
     header_annotations,
+    intermediaries,
     jsonrpc_messages,
     lifecycle,
     mirrored_headers,
     multi_round_trip,
     profile_evidence,
     progress,
+    relayed_exchanges,
     replays,
     request_construction,
     request_metadata,
@@ -52,6 +55,9 @@ BOOKS: Final = (
     multi_round_trip.BOOK,
     caching.BOOK,
     utilities.BOOK,
+    intermediaries.BOOK,
+    buffering.BOOK,
+    relayed_exchanges.BOOK,
     security.BOOK,
 )
 
