@@ -64,7 +64,7 @@ def assert_absent(canary: str, observations: list[Observation]) -> None:
 
 
 @given(canaries().flatmap(lambda canary: st.tuples(st.just(canary), planted(canary))))
-@settings(max_examples=400)
+@settings(max_examples=250)
 def test_nothing_leaks(case: tuple[str, list[Observation]]) -> None:
     canary, observations = case
     assert_absent(canary, redact(observations))

@@ -100,7 +100,7 @@ def test_a_redacted_value_stays(value: Any) -> None:
 
 
 @given(canaries().flatmap(planted))
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_redacting_twice_changes_nothing(observations: list[Observation]) -> None:
     once = redact(observations)
     assert redact(once) == once
@@ -298,6 +298,23 @@ def test_trace_contexts_stay_valid_or_invalid(given: str, valid: bool) -> None:
     assert redacted_value(once) == once
 
 
+def test_json_in_a_text_block_is_replaced_as_structured_content_is() -> None:
+    data = {"city": "Paris", "days": [1, 2.5, None]}
+    result = {"content": [{"type": "text", "text": json.dumps(data, indent=1)}], "structuredContent": data}
+    new = redacted_value({"jsonrpc": "2.0", "id": 1, "result": result})["result"]
+    assert json.loads(new["content"][0]["text"]) == new["structuredContent"]
+    assert new["structuredContent"] == {"name-1": "redacted-1", "name-2": [10**12 + 1, 10**12 + 2.5, None]}
+
+
+@pytest.mark.parametrize(
+    ("reason", "stays"),
+    [("the body was streamed", True), ("sk-proj-4f9aK2mQ7xLw8Zt3", False), ("a\nb", False), ("", False)],
+)
+def test_reasons_are_sentences(reason: str, stays: bool) -> None:
+    body = Body.not_captured(reason)
+    assert redacted_body(body).absence == (reason if stays else "not captured")
+
+
 def test_binary_content_stays_base64_or_none() -> None:
     def shown(data: str) -> str:
         content = {"type": "image", "data": data, "mimeType": "image/png"}
@@ -473,7 +490,7 @@ TYPES: tuple[Any, ...] = ("string", "integer", "boolean")
 
 
 @given(ARGUMENTS, MIRRORS, st.booleans())
-@settings(max_examples=400)
+@settings(max_examples=250)
 def test_a_mirrored_parameter_compares_as_before(value: Any, mirror: str, encode: bool) -> None:
     if encode and isinstance(value, str):
         mirror = encode_mirrored(value)

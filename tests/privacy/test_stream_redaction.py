@@ -114,7 +114,7 @@ CUTS = st.lists(st.integers(0, 400), max_size=10)
 
 
 @given(STREAM, CUTS)
-@settings(max_examples=600)
+@settings(max_examples=300)
 def test_blocks_keep_their_structure(stream: bytes, cuts: list[int]) -> None:
     chunks = cut(stream, cuts)
     redacted = redact_stream(chunks)
@@ -128,7 +128,7 @@ def test_blocks_keep_their_structure(stream: bytes, cuts: list[int]) -> None:
 
 
 @given(STREAM, CUTS)
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_redacting_twice_changes_nothing(stream: bytes, cuts: list[int]) -> None:
     once = redact_stream(cut(stream, cuts))
     assert redact_stream(once) == once
@@ -250,6 +250,17 @@ def test_a_block_that_is_too_large_keeps_what_a_client_keeps(monkeypatch: pytest
     assert small.data == "{}"
     assert small.event_index == 1
     assert b"s3cr3t" not in b"".join(redacted)
+    assert redact_stream(redacted) == redacted
+
+
+def test_a_block_that_would_become_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_redaction, "MAX_EVENT_BYTES", 2_000)
+    chunks = [b"id: abc\ndata: [", b"1,", *(b"2," for _ in range(500)), b"3]\n\n"]
+    redacted = redact_stream(chunks)
+    assert len(redacted) == len(chunks)
+    (block,) = blocks_of(redacted)
+    assert (block.id, block.dispatched, block.data) == ("cursor-1", True, "")
+    assert len(b"".join(redacted)) < 100
     assert redact_stream(redacted) == redacted
 
 

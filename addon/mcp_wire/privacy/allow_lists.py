@@ -309,7 +309,7 @@ META_KEYS: Final = frozenset(
 """Keys of `_meta` and names of extensions that the specification and its official extensions define."""
 
 LABELLED: Final = _words(
-    "text title description instructions message statusMessage logger systemPrompt model elicitationId "
+    "title description instructions message statusMessage logger systemPrompt model elicitationId "
     "taskId toolUseId url websiteUrl src uriTemplate value values sizes lastModified createdAt lastUpdatedAt "
     "requestState reason stopSequences size version"
 )

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from mcp_wire.privacy.json_redaction import JsonRedaction, TooDeepError
 from mcp_wire.privacy.json_text import TOO_DEEP, apply, redact_json
-from mcp_wire.wire.body import Body
+from mcp_wire.privacy.values import looks_random
+from mcp_wire.wire.body import NOT_CAPTURED, Body
 from mcp_wire.wire.strict_json import MISSING
 
+_SENTENCE: Final = re.compile(r"[A-Za-z][A-Za-z0-9 ,.;:()'/-]{0,120}")
 _NOT_READABLE: Final = TOO_DEEP.decode()
 
 
 def redact_body(body: Body, redaction: JsonRedaction) -> Body:
     """The same kind of body: empty, not captured, JSON with the same types and faults, or no JSON."""
-    if not body.is_captured or body.is_empty:
+    if not body.is_captured:
+        return body if _is_plain(body.absence or "") else NOT_CAPTURED
+    if body.is_empty:
         return body
     if body.text is None:
         try:
@@ -27,3 +32,8 @@ def redact_body(body: Body, redaction: JsonRedaction) -> Body:
     if replacements is None:
         return Body.of_text(redaction.labels.text(body.text), utf8=body.utf8)
     return Body.of_text(apply(raw, replacements).decode("utf-8", "surrogatepass"), utf8=body.utf8)
+
+
+def _is_plain(reason: str) -> bool:
+    """A reason is a sentence of an edge, but a transcript may have come from anywhere."""
+    return _SENTENCE.fullmatch(reason) is not None and not any(map(looks_random, reason.split()))

@@ -43,6 +43,12 @@ _CREDENTIALS: Final = re.compile(r"([A-Za-z]+)([ \t]+)(.*)", re.DOTALL)
 _SESSION_FIRST: Final = ("mcp-session-id", "last-event-id")
 
 
+def is_mcp_header(name: str) -> bool:
+    """Is this the name of a header field of MCP, rather than of anything else?"""
+    key = field_name(name)
+    return key.startswith(PARAM_PREFIX) or (key in HEADER_NAMES and key.startswith("mcp-"))
+
+
 class HeaderRedaction:
     """Redacts header fields with the labels of one conversation."""
 

@@ -26,7 +26,10 @@ from mcp_wire.privacy.labels import is_label
 from mcp_wire.privacy.trace_context import is_baggage, is_trace_parent, is_trace_state
 from mcp_wire.privacy.values import Values, is_product_name, is_product_version, looks_random, names_a_secret
 from mcp_wire.protocol.methods import is_defined_anywhere
-from mcp_wire.wire.strict_json import MAX_DEPTH, LongInteger
+from mcp_wire.wire.strict_json import MAX_DEPTH, MISSING, LongInteger, dump_json, read_json
+
+MAX_JSON_TEXT: Final = 1024 * 1024
+"""A longer text block is replaced as a whole, even if it is JSON."""
 
 MAX_TOOL_NAMES: Final = 10_000
 """Tool names that are kept as they are; further ones get labels."""
@@ -210,6 +213,8 @@ class JsonRedaction:
                 return self._reference(value)
             case "media_type":
                 return self._media_type(value)
+            case "json_text":
+                return self._json_text(value)
             case "trace_parent":
                 return self._trace_parent(value)
             case "trace_state":
@@ -220,6 +225,14 @@ class JsonRedaction:
                 return value if is_product_name(value) else self._values.text(value, "name")
             case _:
                 return value if _stays(value, scalars) else self._values.text(value)
+
+    def _json_text(self, value: str) -> str:
+        """A text block. Structured content is repeated there as JSON (2025-06-18 server/tools#structured-content)."""
+        if value.lstrip(" \t\r\n")[:1] in ("{", "[") and len(value) <= MAX_JSON_TEXT:
+            reading = read_json(value)
+            if reading.strict and reading.value is not MISSING:
+                return dump_json(self.free(reading.value))  # type: ignore[arg-type]
+        return self._values.text(value)
 
     def free_text(self, value: str) -> str:
         """An argument. A text that says an integer says the label of that integer, so that Mcp-Param-* meets it."""
@@ -292,7 +305,7 @@ class JsonRedaction:
         if own != value and is_label(own):
             return _OWN_TRACE_LIST + self._values.labels.text(own)
         if valid and value.strip():
-            return _OWN_TRACE_LIST + self._values.labels.text(value)
+            return _OWN_TRACE_LIST + self._values.labels.text(value).strip(" \t")
         return self._values.text(value)
 
 

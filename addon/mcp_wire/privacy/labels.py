@@ -22,6 +22,9 @@ Kind = Literal["redacted", "session", "cursor", "id", "name", "method", "param",
 MAX_VALUES_REMEMBERED: Final = 262_144
 """Values whose label is known. Beyond it, those unused for longest are forgotten: seen again, they get a new label."""
 
+MAX_RECENT_NUMBERS: Final = 4_096
+"""Integers whose label is found at once: long lists of numbers repeat them."""
+
 MAX_LABELS_RESERVED: Final = 262_144
 """Numbers of labels that were found in the traffic itself, for one prefix."""
 
@@ -32,7 +35,7 @@ LARGE_NUMBER_BASE: Final = 9_100_000_000_000_000
 """Labels of integers that are beyond what a double keeps exactly begin here. They are even: doubles hold them."""
 
 _SAFE_INTEGER: Final = 2**53 - 1
-_MAX_ORDINAL: Final = 999_999_999
+_MAX_ORDINAL: Final = 9_999_999
 
 NAME_LIMIT: Final = 128
 """Tool names are at most this long (2025-11-25 server/tools#tool-names)."""
@@ -43,7 +46,7 @@ COUNTER_DIGITS: Final = 19
 
 _OVERLONG: Final = "x" * NAME_LIMIT
 _LABEL: Final = re.compile(
-    r"[ \t]?(?:(session|weak)[- ]([A-Z]{1,6})|(cursor|id|name|method|param|host|redacted)-([1-9][0-9]{0,8})"
+    r"[ \t]?(?:(session|weak)[- ]([A-Z]{1,4})|(cursor|id|name|method|param|host|redacted)-([1-9][0-9]{0,6})"
     rf"(?:-{_OVERLONG})?)(?:é?\ufffd?\ud800?\x00?[\n\x1f]?)[ \t]?"
 )
 _CONTROL: Final = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -74,6 +77,7 @@ class Labels:
     def __init__(self) -> None:
         self._texts = _Remembered()
         self._numbers = _Remembered()
+        self._recent: dict[int, int] = {}
         self._ordinals: dict[str, _Ordinals] = {}
 
     def text(self, value: str, kind: Kind = "redacted") -> str:
@@ -92,6 +96,16 @@ class Labels:
 
         NaN and infinities stay; a number beyond the integers that doubles keep stays beyond them; the sign stays.
         """
+        if type(value) is not int:
+            return self._number(value)
+        label = self._recent.get(value)
+        if label is None:
+            if len(self._recent) >= MAX_RECENT_NUMBERS:
+                self._recent.clear()
+            label = self._recent[value] = int(self._number(value))
+        return label
+
+    def _number(self, value: float | LongInteger) -> int | float:
         if isinstance(value, LongInteger):
             return self._numbered(value.text, large=True, negative=value.text.startswith("-"))
         if value != value or value in (float("inf"), float("-inf")):

@@ -15,7 +15,7 @@ from mcp_wire.privacy.allow_lists import COMMENTS, EVENT_TYPES, RETRY
 from mcp_wire.privacy.json_redaction import JsonRedaction
 from mcp_wire.privacy.json_text import Replacement, label_bytes, redact_json, redact_lines, with_invalid_bytes
 from mcp_wire.privacy.values import Values
-from mcp_wire.wire.sse import Block, EventStreamReader, split_lines
+from mcp_wire.wire.sse import MAX_EVENT_BYTES, Block, EventStreamReader, split_lines
 
 MAX_WAITING_CHUNKS: Final = 65_536
 """Chunks that wait for one block. Of more, the earliest come out empty, and their bytes with a later one."""
@@ -91,12 +91,23 @@ class StreamRedaction:
     def _block(self, block: Block, out: list[Redacted]) -> None:
         size = block.end - block.start
         if block.too_large or len(block.raw) != size:
-            raw = _PLACEHOLDER + b"".join(_line(field.name, field.value) for field in block.fields)
-            raw += b"\n" if block.complete else b""
-            cuts = _Cuts(raw, self._lines.redact(raw, complete=block.complete), scale=(size, len(raw)))
+            cuts = self._placeholder(block)
         else:
             cuts = _Cuts(block.raw, self._lines.redact(block.raw, complete=block.complete))
+            if len(cuts.new) > max(size, MAX_EVENT_BYTES):
+                cuts = self._placeholder(block)
         self._emit(b"", cuts, out, size)
+
+    def _placeholder(self, block: Block) -> _Cuts:
+        """A small block with what a client keeps of this one, apart from its data."""
+        kept: dict[object, bytes] = {}
+        for field in block.fields:
+            if field.kind not in ("comment", "ignored"):
+                kept.pop((field.kind, field.faults), None)
+                line = f"{field.name}: {'' if field.kind == 'data' else field.value}\n"
+                kept[field.kind, field.faults] = line.encode(errors="replace")
+        raw = _PLACEHOLDER + b"".join(kept.values()) + (b"\n" if block.complete else b"")
+        return _Cuts(raw, self._lines.redact(raw, complete=block.complete), scale=(block.end - block.start, len(raw)))
 
     def _emit(self, raw: bytes, cuts: _Cuts, out: list[Redacted], size: int | None = None) -> None:
         start = self._written
@@ -285,7 +296,3 @@ def _onto_lines(lines: list[tuple[int, bytes]], replacements: list[Replacement])
             placed.append(Replacement(at + first - start, at + last - start, new))
             new = b""
     return placed
-
-
-def _line(name: str, value: str) -> bytes:
-    return f"{name}: {value}\n".encode(errors="replace") if name else b""
