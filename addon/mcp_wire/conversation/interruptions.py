@@ -164,10 +164,12 @@ class Interruptions:
 
 
 def _was_interrupted(ending: Ending) -> bool:
-    """It is known to have ended, with a request in flight. Where only a flag of the seed tells, the flag counts."""
-    if ending.ended is Ended.OPEN or (ending.ended is None and not ending.disconnected):
+    """It is known to have ended, with a request in flight: by its end, by the operator's word, or by a whole body."""
+    exchange = ending.exchange
+    has_body = exchange.content is not None and exchange.content.body.is_captured
+    if ending.ended is Ended.OPEN or (ending.ended is None and not ending.disconnected and not has_body):
         return False
-    return any(call.is_in_flight for call in ending.exchange.calls)
+    return any(call.is_in_flight for call in exchange.calls)
 
 
 def _key(message: Message) -> tuple[object, bytes]:
