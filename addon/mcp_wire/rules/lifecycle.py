@@ -125,6 +125,8 @@ def requests_wait_for_initialize(message: Message, conversation: Conversation) -
     ),
 )
 def client_says_that_it_is_initialized(fact: Message | CaptureEnd, conversation: Conversation) -> Verdicts:
+    if conversation.legacy_transport:
+        return
     if isinstance(fact, Message):
         session = fact.exchange.session
         if fact is session.overdue:
@@ -179,7 +181,7 @@ def _not_initialized(session: Session, conversation: Conversation) -> Verdicts:
 )
 def server_waits_for_initialized(message: Message, conversation: Conversation) -> Verdicts:
     session = message.exchange.session
-    if message.sender != "client" or message is not session.initialized or session.initialize is None:
+    if message is not session.initialized or session.initialize is None or conversation.legacy_transport:
         return
     if not session.early_server_requests:
         yield SATISFIED
@@ -221,6 +223,8 @@ def supported_version_is_echoed(message: Message, conversation: Conversation) ->
     call = message.call
     if message.sender != "server" or message.result is None or call is None or call.method != "initialize":
         return
+    if conversation.legacy_transport:
+        return
     requested, answered = call.request.params.get("protocolVersion"), message.result.get("protocolVersion")
     if not isinstance(requested, str) or not isinstance(answered, str):
         return
@@ -261,7 +265,7 @@ def initialize_is_not_cancelled(message: Message, conversation: Conversation) ->
     if message.sender != "client" or message.method != "notifications/cancelled" or not message.is_notification:
         return
     call = conversation.cancelled_call(message)
-    if call is None:
+    if call is None or conversation.legacy_transport:
         return
     if call.method != "initialize":
         yield SATISFIED
@@ -320,6 +324,8 @@ def initialize_carries_no_session(request: Request, conversation: Conversation) 
 def client_keeps_to_capabilities(message: Message, conversation: Conversation) -> Verdicts:
     call, session = message.call, message.exchange.session
     if message.sender != "server" or call is None or call.sender != "client" or not message.is_response:
+        return
+    if conversation.legacy_transport:
         return
     for capability in _needed(call.request, "server", conversation):
         if session.server_capabilities is None or not conversation.is_one_client(session):

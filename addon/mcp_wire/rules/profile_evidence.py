@@ -147,8 +147,9 @@ def header_and_meta_agree(message: Message, _conversation: Conversation) -> Verd
     says="A GET stream is one of Streamable HTTP, not of the HTTP+SSE transport of 2024-11-05.",
     fix="Nothing is judged there. The old transport is deprecated: move to Streamable HTTP.",
     exceptions=(
-        "Told by an `endpoint` event that opens the stream of a GET without a session. From then on the conversation "
-        "is left alone: the event's data is a URI, POSTs go elsewhere, and responses come on the GET stream."
+        "Told by an `endpoint` event that opens the stream of a GET. From then on the conversation is left alone: the "
+        "event's data is a URI, POSTs go elsewhere, and responses come on the GET stream. A conversation with sessions "
+        "of Streamable HTTP is judged on all the same."
     ),
     evidence="The first event of the stream of a GET.",
 )
@@ -156,11 +157,10 @@ def get_stream_is_streamable_http(event: Event, conversation: Conversation) -> V
     exchange = event.exchange
     if exchange.request.method.upper() != "GET" or not event.block.dispatched or exchange.dispatched != 1:
         return
-    if event.block.event_type == "endpoint" and conversation.legacy_transport:
-        yield Violated(
-            event.path,
-            "The stream opens with an `endpoint` event: this is the HTTP+SSE transport of 2024-11-05, which is left "
-            "alone.",
-        )
+    if event.block.event_type == "endpoint":
+        alone = "this is the HTTP+SSE transport of 2024-11-05, which is left alone"
+        mixed = "the HTTP+SSE transport of 2024-11-05 begins so, but here sessions of Streamable HTTP are in use"
+        told = alone if conversation.legacy_transport else mixed
+        yield Violated(event.path, f"The stream opens with an `endpoint` event: {told}.")
     else:
         yield SATISFIED

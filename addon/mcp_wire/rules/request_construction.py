@@ -120,8 +120,10 @@ def _looks_like_a_page_visit(request: Request) -> bool:
     exceptions="OPTIONS (CORS preflight) and HEAD are ordinary HTTP.",
     evidence="The request line.",
 )
-def method_is_one_of_three(request: Request, _conversation: Conversation) -> Verdicts:
+def method_is_one_of_three(request: Request, conversation: Conversation) -> Verdicts:
     method = request.method.upper()
+    if conversation.legacy_transport:
+        return
     if method in MCP_METHODS:
         yield SATISFIED
     elif method not in ORDINARY_HTTP_METHODS:

@@ -109,7 +109,9 @@ def _is_loopback(host: str) -> bool:
     ),
     evidence="The request target.",
 )
-def no_token_in_the_query(request: Request, _conversation: Conversation) -> Verdicts:
+def no_token_in_the_query(request: Request, conversation: Conversation) -> Verdicts:
+    if conversation.legacy_transport:
+        return
     names = _query_names(request.target)
     path = f"{request.exchange.path}/request/path"
     if "access_token" in names:
@@ -152,9 +154,9 @@ def _query_names(target: str) -> set[str]:
     ),
     evidence="An earlier request of the same session that carried Authorization.",
 )
-def authorization_is_on_every_request(request: Request, _conversation: Conversation) -> Verdicts:
+def authorization_is_on_every_request(request: Request, conversation: Conversation) -> Verdicts:
     session = request.exchange.session
-    if request.session_id is None or session.authorized is None:
+    if request.session_id is None or session.authorized is None or conversation.legacy_transport:
         return
     if "authorization" in request.headers:
         if session.authorized is not request.exchange:
@@ -192,7 +194,7 @@ def authorization_is_on_every_request(request: Request, _conversation: Conversat
     evidence="The response head.",
 )
 def unauthorized_has_challenge(head: ResponseHead, conversation: Conversation) -> Verdicts:
-    if head.status != 401:
+    if head.status != 401 or conversation.legacy_transport:
         return
     challenge = head.headers.joined("www-authenticate")
     if challenge is None:

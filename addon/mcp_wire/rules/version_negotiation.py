@@ -399,8 +399,8 @@ _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
     ),
     evidence="The InitializeResult.",
 )
-def initialize_negotiates_a_session_version(message: Message, _conversation: Conversation) -> Verdicts:
-    if message.sender != "server" or message.result is None or message.call is None:
+def initialize_negotiates_a_session_version(message: Message, conversation: Conversation) -> Verdicts:
+    if message.result is None or message.call is None or conversation.legacy_transport:
         return
     version = message.result.get("protocolVersion")
     if message.call.method != "initialize" or not isinstance(version, str):
