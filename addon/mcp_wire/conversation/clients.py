@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from mcp_wire.conversation.digest import digest
-from mcp_wire.conversation.facts import Request
+from mcp_wire.conversation.facts import Request, Session
 from mcp_wire.wire.strict_json import canonical
 
 META_CLIENT_INFO: Final = "io.modelcontextprotocol/clientInfo"
@@ -18,6 +18,11 @@ def client_mark(request: Request) -> bytes:
     is a digest that is only ever compared.
     """
     return _mark(request, *_client_info(request))
+
+
+def client_key(request: Request, *, is_modern: bool) -> Session | bytes:
+    """What stands for the client of a request in tables: its session, or in 2026-07-28 its mark."""
+    return client_mark(request) if is_modern else request.exchange.session
 
 
 def sender_mark(request: Request) -> bytes:

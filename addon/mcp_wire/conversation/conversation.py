@@ -32,16 +32,21 @@ from mcp_wire.conversation.facts import (
 from mcp_wire.conversation.handshake import watch_handshake
 from mcp_wire.conversation.idle_ends import IdleEnds
 from mcp_wire.conversation.interruptions import Interruptions
+from mcp_wire.conversation.list_changes import ListChanges
+from mcp_wire.conversation.listings import Listings
 from mcp_wire.conversation.log_levels import LogLevels
 from mcp_wire.conversation.pages import Pages
 from mcp_wire.conversation.progress_tokens import ProgressTokens
 from mcp_wire.conversation.public_results import PublicResults
+from mcp_wire.conversation.resource_subscriptions import ResourceSubscriptions
 from mcp_wire.conversation.round_trips import RoundTrips
 from mcp_wire.conversation.server_era import ServerEra
 from mcp_wire.conversation.session_ids import SessionIds
 from mcp_wire.conversation.subscriptions import Subscriptions
+from mcp_wire.conversation.tasks import Tasks
 from mcp_wire.conversation.tool_definitions import ToolDefinitions
 from mcp_wire.conversation.tool_hints import ToolHints
+from mcp_wire.conversation.tool_interfaces import ToolInterfaces
 from mcp_wire.protocol.profiles import Profile
 from mcp_wire.wire.jsonrpc import id_key
 from mcp_wire.wire.observation import Milliseconds
@@ -96,6 +101,11 @@ class Conversation:
     log_levels: LogLevels = field(default_factory=LogLevels)
     tool_hints: ToolHints = field(default_factory=ToolHints)
     idle_ends: IdleEnds = field(default_factory=IdleEnds)
+    interfaces: ToolInterfaces = field(default_factory=ToolInterfaces)
+    listings: Listings = field(default_factory=Listings)
+    list_changes: ListChanges = field(default_factory=ListChanges)
+    tasks: Tasks = field(default_factory=Tasks)
+    resource_subscriptions: ResourceSubscriptions = field(default_factory=ResourceSubscriptions)
     first_initialize: Exchange | None = None
     latest_initialize: Exchange | None = None
     unread_post: Exchange | None = None
@@ -128,6 +138,8 @@ class Conversation:
         """Link one fact into the state. Called before the rules read it."""
         if fact.t_ms is not None and (self.now_ms is None or fact.t_ms > self.now_ms):
             self.now_ms = fact.t_ms
+        if isinstance(fact, Message | Ending | CaptureEnd):
+            self.list_changes.take(fact, self.now_ms, self.listings)
         match fact:
             case Request():
                 self._request(fact)
@@ -289,6 +301,8 @@ class Conversation:
         self.era.take(message, server_is_modern=self.server_is_modern)
         if self.profile is not None:
             self.pages.take(message, self.profile.revision)
+            self.interfaces.take(message, is_modern=self.is_modern)
+            self.listings.take(message, is_modern=self.is_modern)
         if self.is_modern:
             self.tools.take(message)
             self.subscriptions.take(message)
@@ -296,6 +310,10 @@ class Conversation:
             self.public_results.take(message)
         else:
             self.log_levels.take(message)
+            self.tasks.take(message)
+            self.resource_subscriptions.take(message)
+        if self.listings.completed is not None:
+            self.list_changes.take_listing(message, self.listings, self.open_streams.values(), self.subscriptions)
 
     @property
     def _history_is_whole(self) -> bool:
