@@ -50,6 +50,7 @@ class _Call:
 class Interim:
     """One InputRequiredResult, as far as retries are compared with it."""
 
+    path: str
     client: bytes
     id_key: tuple[str, ...] | None
     arguments: bytes
@@ -61,14 +62,8 @@ class Interim:
     call: _Call = field(init=False)
     is_proven_answered: bool = False
     """A retry carried its state."""
-    is_closed: bool = False
-    """A retry that was taken to answer it got a result."""
     claims: int = 0
-    """Retries that may answer it without carrying its state."""
-
-    @property
-    def is_open(self) -> bool:
-        return not self.is_proven_answered and not self.is_closed
+    """Retries that may answer it, without its state. More than one: none of them can be said to."""
 
 
 @dataclass(slots=True, eq=False)
@@ -90,6 +85,11 @@ class Retry:
     def is_settled(self) -> bool:
         """What it answers, or that it answers nothing, is known as soon as it is seen."""
         return self.basis in ("state", "history") or (self.history_is_whole and self.basis in ("foreign", "unknown"))
+
+    @property
+    def interim_has_its_retry(self) -> bool:
+        """Another one carried the state of the result that this one was taken to answer."""
+        return self.interim is not None and self.interim.is_proven_answered and self.state != self.interim.state
 
     @property
     def missing_inputs(self) -> int | None:
@@ -139,12 +139,11 @@ class RoundTrips:
         if result is None:
             return
         answered = retry.interim if retry is not None else None
-        if answered is not None:
-            answered.is_closed = True
         if result.get("resultType") != INPUT_REQUIRED:
             return
         state, target = _state(result), _target(request)
         interim = Interim(
+            message.path,
             client_mark(request.exchange.request),
             request.envelope.id_key,
             _arguments(request),
@@ -153,7 +152,7 @@ class RoundTrips:
         )
         interim.call = answered.call if answered is not None else _Call(interim)
         interim.call.latest = interim
-        self._remember_open(target, interim)
+        self._remember_for_target(target, interim)
         if state is not None:
             self._given_states.put(state, True)
             same = self._by_state.get((state, target)) or []
@@ -162,11 +161,11 @@ class RoundTrips:
             table.forgotten for table in (self._by_state, self._by_target, self._given_states)
         )
 
-    def _remember_open(self, target: bytes, interim: Interim) -> None:
+    def _remember_for_target(self, target: bytes, interim: Interim) -> None:
         entries = self._by_target.get(target) or []
         entries.append(interim)
         if len(entries) > MAX_RESULTS_A_KEY:
-            over = next((entry for entry in entries if not entry.is_open), None)
+            over = next((entry for entry in entries if entry.is_proven_answered or entry.claims), None)
             self.forgotten = self.forgotten or over is None
             entries.remove(over if over is not None else entries[0])
         self._by_target.put(target, entries)
@@ -196,27 +195,32 @@ class RoundTrips:
                 if retry.interim is not None and retry.interim.state == retry.state:
                     retry.interim.is_proven_answered = True
                 return
-        known = self._by_target.get(target) or []
-        fitting = [one for one in known if _fits(retry, one)]
-        candidates = [one for one in fitting if one.is_open]
-        if len(candidates) == 1 and candidates[0].client == retry.client:
-            retry.interim = candidates[0]
-            retry.interim.claims += 1
+        known = [one for one in self._by_target.get(target) or () if _asks_for_some_of(retry, one)]
+        alike = [one for one in known if one.client == retry.client and not one.is_proven_answered]
+        same_arguments = [one for one in alike if one.arguments == retry.arguments]
+        if same_arguments or not retry.history_is_whole:
+            alike = same_arguments
+        unclaimed = [one for one in alike if not one.claims]
+        if len(unclaimed) == 1:
+            retry.interim = unclaimed[0]
             retry.basis = "history" if retry.history_is_whole else "guess"
-        elif fitting:
+        elif known:
             retry.basis = "ambiguous"
-            for one in fitting:
-                one.claims += 1
         elif retry.state is not None and retry.state in self._given_states:
             retry.basis = "foreign"
+        if retry.history_is_whole and len(unclaimed) > 1:
+            return
+        # Without any left it is one retry too many: an earlier one was taken to answer what it does not answer.
+        for one in unclaimed or alike:
+            one.claims += 1
 
 
 def _with_this_state(retry: Retry, interims: list[Interim]) -> Interim | None:
     """Of several results of equal requests with one state: the latest, unless it is unclear which one is answered."""
     own = [one for one in interims if one.client == retry.client]
-    waiting = [one for one in own if one.is_open]
+    waiting = [one for one in own if not one.is_proven_answered]
     if len(waiting) > 1:
-        waiting = [one for one in waiting if _fits(retry, one)]
+        waiting = [one for one in waiting if _asks_for_some_of(retry, one)]
         if len({(one.id_key, one.inputs, one.arguments) for one in waiting}) != 1:
             return None
     chosen = (waiting or own)[-1:]
@@ -226,16 +230,16 @@ def _with_this_state(retry: Retry, interims: list[Interim]) -> Interim | None:
 def _later_round(retry: Retry, interim: Interim) -> Interim:
     """The latest result of the same call, where the retry answers what only that one asks."""
     latest = interim.call.latest
-    if latest is interim or not latest.is_open:
+    if latest is interim or latest.is_proven_answered or latest.claims:
         return interim
     if retry.inputs is None or interim.inputs is None or latest.inputs is None:
         return interim
     return latest if retry.inputs - interim.inputs and retry.inputs & latest.inputs else interim
 
 
-def _fits(retry: Retry, interim: Interim) -> bool:
+def _asks_for_some_of(retry: Retry, interim: Interim) -> bool:
     if retry.inputs is None or interim.inputs is None:
-        return False
+        return True
     return bool(retry.inputs & interim.inputs) or not (retry.inputs or interim.inputs)
 
 

@@ -262,7 +262,9 @@ def retry_has_its_own_id(fact: Message | CaptureEnd, conversation: Conversation)
         elif retry.interim is not None and retry.id_key is not None:
             if retry.id_key == retry.interim.id_key:
                 yield Violated(
-                    retry.path, "The retry has the id of the request that it repeats.", exchange=retry.exchange
+                    retry.path,
+                    f"The retry has the same id as the request that {retry.interim.path} answered.",
+                    exchange=retry.exchange,
                 )
             else:
                 yield SATISFIED
@@ -284,8 +286,8 @@ def state_is_echoed(fact: Message | CaptureEnd, conversation: Conversation) -> V
     for retry, is_known in _retries(fact, conversation):
         interim = retry.interim
         lacks_state = interim is not None and interim.state is not None and retry.state is None
-        # Whichever open result it answers, each of them gave a state.
-        is_known = is_known or (lacks_state and retry.basis == "guess")
+        # One that never sends the state may well try again, which lays a second claim to the same result.
+        is_known = is_known or (lacks_state and retry.basis == "guess" and not retry.interim_has_its_retry)
         if not is_known:
             yield UNLINKED
         elif interim is None or interim.state is None:
@@ -298,7 +300,7 @@ def state_is_echoed(fact: Message | CaptureEnd, conversation: Conversation) -> V
             what = "lacks the requestState" if lacks_state else "carries another requestState than the one"
             yield Violated(
                 retry.path,
-                f"The retry {what} that it was given.",
+                f"The retry {what} that {interim.path} gave.",
                 exchange=retry.exchange,
                 about="absent" if lacks_state else "",
             )
@@ -337,13 +339,13 @@ def _use_of(retry: Retry) -> Verdict:
     elif interim is None:
         problem = "The request carries input that no result asked for, or a state that none gave."
     elif interim.state is None and retry.state is not None:
-        problem = "The retry carries a requestState, although the result that it answers gave none."
+        problem = f"The retry carries a requestState, although {interim.path} gave none."
     elif interim.arguments != retry.arguments:
-        problem = "The retry repeats the request with other arguments."
+        problem = f"The retry repeats the request that {interim.path} answered with other arguments."
         return Violated(retry.path, problem, level="warning", exchange=retry.exchange, about="arguments")
     else:
         return SATISFIED
-    return Violated(retry.path, problem, exchange=retry.exchange, about=problem)
+    return Violated(retry.path, problem, exchange=retry.exchange, about=retry.basis if interim is None else "")
 
 
 @rule(
@@ -367,9 +369,11 @@ def every_input_is_answered(fact: Message | CaptureEnd, conversation: Conversati
             yield SATISFIED
         elif missing is not None:
             if conversation.payloads_whole:
-                asked = len(retry.interim.inputs or ()) if retry.interim is not None else 0
+                where = retry.interim.path if retry.interim is not None else ""
                 yield Violated(
-                    retry.path, f"The retry leaves {missing} of {asked} input requests open.", exchange=retry.exchange
+                    retry.path,
+                    f"The retry leaves {missing} of the input requests of {where} unanswered.",
+                    exchange=retry.exchange,
                 )
             else:
                 yield CUT_BY_HAND

@@ -50,7 +50,7 @@ CUT_BY_HAND: Final = CannotTell("members may have been removed from this transcr
     evidence="Every answer to the same list request before, since the session (2026-07-28: the endpoint's use) began.",
 )
 def cursor_was_given(message: Message, conversation: Conversation) -> Verdicts:
-    if message.sender != "client" or not message.is_request:
+    if message.sender != "client" or not message.is_request or conversation.legacy_transport:
         return
     provenance = conversation.pages.provenance(message)
     if provenance is None:
@@ -88,6 +88,8 @@ def unknown_cursor_is_refused_rightly(message: Message, conversation: Conversati
     if message.sender != "server" or not message.is_error or call is None or call.sender != "client":
         return
     if conversation.pages.provenance(call.request) != "never_given" or message.error_code in UNRELATED_ERRORS:
+        return
+    if conversation.legacy_transport:
         return
     head, session = message.exchange.head, call.request.exchange.session
     is_whole = conversation.complete_from_start if conversation.is_modern else conversation.is_one_client(session)
@@ -236,7 +238,7 @@ def _log_of_request(message: Message, conversation: Conversation) -> Verdicts:
 def _log_of_session(message: Message, conversation: Conversation) -> Verdicts:
     session = message.exchange.session
     level = conversation.log_levels.of(session)
-    if level is None:
+    if level is None or conversation.legacy_transport:
         return
     elapsed = _between(level.since_ms, message.t_ms)
     if session.id is None or level.pending or message.exchange.request.last_event_id is not None:
