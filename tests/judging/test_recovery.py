@@ -1,0 +1,161 @@
+"""Recovery advice: the least destructive step that the evidence allows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcp_wire.judging.recovery import Advice
+from mcp_wire.transcript.document import Document
+from mcp_wire.validation import validate
+from tests.rules.streams import answered, asked, calling, comment, event, modern_answer, primed, progressed
+from tests.rules.talk import Json, Talk, json_answer, legacy, modern, refusal, stream
+
+RESUME, REISSUE, STOP = "resume-with-get", "manual-reissue-with-fresh-jsonrpc-id", "do-not-replay"
+LISTEN = ("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+NO_ANSWER: Json = {"status": 200, "headers": {"Content-Type": "application/json"}, "body_text": ""}
+
+
+def advice(talk: Talk) -> list[Advice]:
+    return list(validate(Document(talk.document())).recovery)
+
+
+def actions(talk: Talk) -> list[tuple[str, str]]:
+    return [(one.path.removeprefix("/exchanges/"), one.action) for one in advice(talk)]
+
+
+def call(*chunks: Any, ended: str = "server_closed", talk: Talk | None = None, **members: Any) -> Talk:
+    told = legacy() if talk is None else talk
+    params = members.pop("params", calling("t"))
+    answer = stream(*chunks, ended=ended) | members.pop("response", {})
+    return told.ask("tools/call", params, id=5, answer=answer, at=0, until=1_000, **members)
+
+
+def resume(talk: Talk, answer: Json, cursor: str = "e-0") -> Talk:
+    return talk.get(answer, {"Last-Event-ID": cursor}, at=3_000, until=4_000)
+
+
+def flagged(*chunks: Any) -> Json:
+    """As older transcripts say it: cut, and nothing of how."""
+    answer = stream(*chunks) | {"disconnected": True}
+    del answer["ended"]
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("talk", "expected"),
+    [
+        # the response came, on whatever stream
+        (call(primed(), event(answered(5), "e-1")), None),
+        (resume(call(primed()), stream(event(answered(5), "e-1"), ended="complete")), None),
+        (call(primed(), event(answered(5), "e-1"), ended="server_reset", response={"disconnected": True}), None),
+        # a stream with a cursor
+        (call(primed()), RESUME),
+        (call(primed(), ended="complete"), RESUME),  # polling
+        (call(primed(), ended="proxy_closed"), RESUME),
+        (call(primed(), ended="client_closed"), RESUME),  # if it still wants the result
+        (call(primed(), ended="open"), None),
+        # the resumption runs, failed, or broke in its turn
+        (resume(call(primed()), stream(comment(3_500))), None),
+        (resume(call(primed()), refusal(400)), STOP),
+        (resume(call(primed()), refusal(404)), STOP),
+        (resume(call(primed()), refusal(503)), RESUME),
+        (resume(call(primed()), stream(ended="complete")), STOP),  # ended again without a message
+        (resume(call(primed()), stream(event(progressed("t", 1), "e-1"), ended="complete")), RESUME),
+        (resume(call(primed()), stream(ended="client_closed")), RESUME),
+        (call(primed()).get(at=2_000, until=2_010), STOP),  # 405
+        # no cursor
+        (call(), STOP),
+        (call(event(progressed("t", 1), "")), STOP),  # an empty id takes the cursor away
+        (call("id: e-0\ndata: {"), STOP),  # an event that was cut has no cursor
+        (call(idempotent=True), REISSUE),
+        (call(ended="client_closed"), None),
+        (call(ended="client_closed", idempotent=True), None),
+        (call(response={"ended": "server_reset", "reset_code": "REFUSED_STREAM"}), REISSUE),
+        (call(response={"ended": "server_reset", "reset_code": "CANCEL"}), STOP),
+        # given up
+        (call(primed()).notify("notifications/cancelled", {"requestId": 5}, at=500, until=510), None),
+        (call(primed()).add("DELETE", legacy().usual(None), None, {"status": 200, "headers": {}}, at=2_000), None),
+        # bodies that are no streams
+        (legacy().ask(answer=refusal(400)), None),
+        (legacy().ask(answer=refusal(504)), STOP),
+        (legacy().ask(answer=NO_ANSWER | {"ended": "server_closed"}), STOP),
+        (legacy().ask(answer=refusal(404)), REISSUE),
+        # only the flag
+        (legacy().ask(id=5, answer=flagged(primed(), event(answered(5), "e-1"))), RESUME),
+        (legacy().ask(id=5, answer=flagged(event(answered(5)))), STOP),
+        # no revision is known
+        (Talk("undetermined").ask(id=5, answer=stream(primed(), ended="server_closed")), STOP),
+    ],
+)
+def test_a_request_that_was_cut(talk: Talk, expected: str | None) -> None:
+    assert actions(talk) == ([] if expected is None else [("0", expected)])
+
+
+@pytest.mark.parametrize(
+    ("talk", "expected"),
+    [
+        (modern().list().call(id=5, answer=stream(primed(), ended="server_closed")), STOP),
+        (modern().list().call(id=5, answer=stream(ended="client_closed")), None),  # closing is cancelling
+        (modern().list().call(id=5, answer=stream(ended="server_closed"), idempotent=True), REISSUE),
+        (modern().list().call(id=5, answer=stream(event(modern_answer(5)), ended="server_reset")), None),
+        (modern().list().ask(*LISTEN, id=4, answer=stream(ended="server_closed")), REISSUE),
+        (modern().list().ask(*LISTEN, id=4, answer=stream(ended="client_closed")), None),
+        (modern().list().ask(*LISTEN, id=4, answer=stream(event(modern_answer(4)), ended="complete")), None),
+    ],
+)  # fmt: skip
+def test_a_modern_request_that_was_cut(talk: Talk, expected: str | None) -> None:
+    assert actions(talk) == ([] if expected is None else [("1", expected)])
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (stream(primed("g-1"), ended="server_closed"), RESUME),
+        (stream(primed("g-1"), ended="client_closed"), None),
+        (stream(ended="complete"), None),  # opens another one, and may have missed something
+        (stream(primed("g-1"), ended="open"), None),
+        (flagged(), STOP),
+    ],
+)
+def test_a_listening_stream(answer: Json, expected: str | None) -> None:
+    assert actions(legacy().get(answer, at=0, until=10)) == ([] if expected is None else [("0", expected)])
+
+
+@pytest.mark.parametrize(
+    ("method", "response", "expected"),
+    [
+        ("notifications/roots/list_changed", {"status": 202, "headers": {}, "ended": "server_reset"}, None),
+        ("notifications/roots/list_changed", refusal(503) | {"ended": "complete"}, STOP),
+        ("notifications/initialized", refusal(503) | {"ended": "complete"}, None),  # may be sent twice
+    ],
+)
+def test_a_notification_that_may_be_lost(method: str, response: Json, expected: str | None) -> None:
+    talk = legacy().post({"jsonrpc": "2.0", "method": method}, response)
+    assert actions(talk) == ([] if expected is None else [("0", expected)])
+
+
+def test_a_dead_session_is_renewed_first() -> None:
+    talk = legacy().ask(answer=refusal(404))
+    assert "Initialize anew" in advice(talk)[0].condition
+    assert actions(talk.initialize(id=9)) == []
+
+
+def test_the_conditions_name_their_bounds() -> None:
+    [one] = advice(call(primed(retry=2_500)))
+    assert "Wait 2500 ms" in one.condition
+    [one] = advice(call(primed(), ended="client_closed"))
+    assert "no cancellation" in one.condition
+    [one] = advice(call(params=calling() | {"task": {}}))
+    assert "tasks/get" in one.condition
+
+
+def test_one_advice_for_one_loss() -> None:
+    """What a resumed stream still owes is said of the POST that began it, and only there."""
+    talk = resume(call(primed()), stream(event(progressed("t", 1), "e-1"), ended="server_closed"))
+    assert actions(talk) == [("0", RESUME)]
+    talk = legacy("2025-03-26").post([asked(1), asked(2)], stream(event(answered(1)), ended="server_closed"))
+    assert actions(talk) == [("0", STOP)]
+    answer = json_answer([answered(1), answered(2)])
+    assert actions(legacy("2025-03-26").post([asked(1), asked(2)], answer)) == []
