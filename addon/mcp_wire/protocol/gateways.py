@@ -11,7 +11,7 @@ from typing import Final
 from mcp_wire.wire.headers import Headers
 
 GATEWAY_STATUSES: Final = frozenset({502, 504, 530, *range(520, 528)})
-"""Said of a gateway's own trouble with the server behind it (RFC 9110 15.6.3 and 15.6.5; 52x and 530 are widespread)."""
+"""A gateway speaks of its own trouble with the server behind it (RFC 9110 15.6.3, 15.6.5; 52x and 530 are common)."""
 
 LIMIT_STATUSES: Final = frozenset({408, 413, 429, 431, 503})
 """Said when a limit was reached: of a gateway, or of the server."""

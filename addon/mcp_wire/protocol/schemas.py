@@ -6,6 +6,7 @@ Only shapes: what a page of the specification says beyond the schema is the busi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,7 +17,7 @@ import mcp_types.methods as official
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from mcp_wire.protocol.methods import Party, method_of
-from mcp_wire.protocol.profiles import R2026_07_28
+from mcp_wire.protocol.profiles import R2025_11_25, R2026_07_28
 from mcp_wire.protocol.schema_errata import (
     LATER_LISTS,
     LATER_MEMBERS,
@@ -541,9 +542,14 @@ _OWN_CODES_2026: Final[Mapping[str, str]] = {
 }
 
 
+_IN_A_TOOLS_SCHEMA: Final = re.compile(r"/result/tools/[0-9]+/(?:inputSchema|outputSchema)/")
+
+
 def _own_code(pointer: str, reason: str, revision: str, envelope: Envelope) -> str | None:
     if pointer == "/params" and "params_type" in envelope.faults:
         return "invalid_jsonrpc_body"
+    if not is_before(revision, R2025_11_25) and _IN_A_TOOLS_SCHEMA.match(pointer):
+        return "tool_definition_invalid"
     if revision != R2026_07_28:
         return _OWN_CODES.get(_pattern(pointer))
     if envelope.kind == "request" and pointer in ("/params", "/params/_meta") and reason == _REASONS["missing"]:
