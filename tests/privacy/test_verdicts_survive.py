@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_wire.conversation.conversation import Conversation
@@ -20,6 +20,7 @@ from mcp_wire.transcript.reading import observations
 from mcp_wire.validation import rules_in
 from mcp_wire.wire.observation import Observation, ResponseChunk
 from tests.privacy.conversations import cut, redact
+from tests.privacy.mutations import mutated
 
 REPOSITORY = Path(__file__).parent.parent.parent
 CASES = sorted((REPOSITORY / "tests" / "cases").glob("[0-9]*.json"))
@@ -74,3 +75,13 @@ def test_redaction_keeps_the_verdict_however_the_streams_are_cut(path: Path, pla
         else:
             told.append(observation)
     assert verdict(document, redact(told)) == verdict(document, told)
+
+
+@given(st.sampled_from(TRANSCRIPTS), st.integers(0, 2**32))
+@settings(max_examples=300)
+def test_redaction_keeps_the_verdict_of_what_nobody_thought_of(path: Path, seed: int) -> None:
+    document = document_of(path)
+    told = mutated(observations(document) if document.is_judged else [], seed)
+    redacted = redact(told)
+    assert redact(redacted) == redacted
+    assert verdict(document, redacted) == verdict(document, told)

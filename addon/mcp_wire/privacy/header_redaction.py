@@ -36,6 +36,8 @@ MAX_WORDS: Final = 256
 _WORD: Final = re.compile(r"[^\s,;=\"]+")
 _MEDIA_TYPE: Final = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+)/([!#$%&'*+\-.^_`|~0-9A-Za-z]+)")
 _LIST_ITEM: Final = re.compile(r"[^\s,]+")
+_LARGEST: Final = "9999999999"
+"""Stands in for numbers of more digits than any use of them has."""
 _SMALL_NUMBER: Final = re.compile(r"[0-9]{1,10}(?:\.[0-9]{0,4})?|\.[0-9]{1,4}")
 _PRODUCT: Final = re.compile(r"\((?:[^()\\]|\\.)*+\)?|[^\s()]+|[()]")
 _PROTOCOL: Final = re.compile(r"(?:HTTP/)?[0-9](?:\.[0-9])?")
@@ -56,7 +58,8 @@ class HeaderRedaction:
         self._values = values
         self._json = json
         self._special: dict[str, Callable[[str], str]] = {
-            "mcp-session-id": lambda value: values.text(value, "session"),
+            # As a whole, even if it looks like a URL: how long it is counts.
+            "mcp-session-id": lambda value: values.labels.text(value, "session"),
             "last-event-id": lambda value: values.text(value, "cursor"),
             "mcp-protocol-version": self.version,
             "mcp-method": self._mirrored_method,
@@ -113,7 +116,9 @@ class HeaderRedaction:
             return self._words(value, WORD_HEADERS[key], numbers=key in NUMBER_IN_WORDS)
         pattern = PATTERN_HEADERS.get(key)
         if pattern is not None:
-            return value if pattern.fullmatch(value) else self._values.text(value)
+            if pattern.fullmatch(value):
+                return value
+            return _LARGEST if value.isascii() and value.isdigit() else self._values.text(value)
         if key in PRODUCT_HEADERS:
             return self._products(value)
         if key in URL_HEADERS:

@@ -22,7 +22,7 @@ from mcp_wire.privacy.allow_lists import (
     WORDS_OF_MEDIA_TYPES,
 )
 from mcp_wire.privacy.json_places import CONTENT, FREE, INPUT_REQUEST, MESSAGE, PARAMS_OF, Names, Place, Scalars
-from mcp_wire.privacy.labels import is_label
+from mcp_wire.privacy.labels import is_label, undecodable_part
 from mcp_wire.privacy.trace_context import is_baggage, is_trace_parent, is_trace_state
 from mcp_wire.privacy.values import Values, is_product_name, is_product_version, looks_random, names_a_secret
 from mcp_wire.protocol.methods import is_defined_anywhere
@@ -130,25 +130,18 @@ class JsonRedaction:
             return key
         if key.startswith(META_PREFIX):
             name = key[len(META_PREFIX) :]
-            return META_PREFIX + (self._faulty(name, _META_NAME) if name else "")
-        prefix, slash, name = key.partition("/")
-        if not slash:
-            return self._faulty(key, _META_NAME)
+            return META_PREFIX + (self._meta_key(name) if name else "")
+        end = undecodable_part(key)
+        prefix, slash, name = key.removesuffix(end).partition("/")
         bare = prefix.removesuffix("-")
         if is_label(bare) and name in ("", "name", "name-") and self._values.labels.text(bare) == bare:
             return key
-        label = self._plain(key)
+        prefix, slash, name = key.partition("/")
+        if not slash:
+            return self._plain(key) + ("" if _META_NAME.fullmatch(key) else "-") + end
         valid_prefix = "" if _META_PREFIX.fullmatch(prefix) else "-"
         valid_name = "" if not name or _META_NAME.fullmatch(name) else "-"
-        return f"{label}{valid_prefix}/{'name' if name else ''}{valid_name}"
-
-    def _faulty(self, text: str, valid: re.Pattern[str]) -> str:
-        if is_label(text):
-            return self._values.labels.text(text)
-        bare = text.removesuffix("-")
-        if is_label(bare) and self._values.labels.text(bare) == bare:
-            return text
-        return self._plain(text) + ("" if valid.fullmatch(text) else "-")
+        return f"{self._plain(key)}{valid_prefix}/{'name' if name else ''}{valid_name}{end}"
 
     def _plain(self, text: str) -> str:
         """A label of letters, digits and a hyphen only."""

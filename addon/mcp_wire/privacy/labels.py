@@ -10,6 +10,7 @@ nothing.
 
 from __future__ import annotations
 
+import math
 import re
 from hashlib import blake2b
 from typing import Final, Literal
@@ -94,7 +95,7 @@ class Labels:
     def number(self, value: float | LongInteger) -> int | float:
         """The label of a number, of the same type: equal numbers (1 and 1.0) get equal labels. Not for booleans.
 
-        NaN and infinities stay; a number beyond the integers that doubles keep stays beyond them; the sign stays.
+        Zero, NaN and infinities stay; a number beyond the integers that doubles keep stays beyond them; the sign stays.
         """
         if type(value) is not int:
             return self._number(value)
@@ -108,7 +109,7 @@ class Labels:
     def _number(self, value: float | LongInteger) -> int | float:
         if isinstance(value, LongInteger):
             return self._numbered(value.text, large=True, negative=value.text.startswith("-"))
-        if value != value or value in (float("inf"), float("-inf")):
+        if value == 0 or (isinstance(value, float) and not math.isfinite(value)):
             return value
         integral = isinstance(value, int) or value.is_integer()
         if _number_ordinal(abs(value)) is not None and self._claim_number(abs(value)):
@@ -134,7 +135,7 @@ class Labels:
             return None
         digits = plain.lstrip("-")
         large = len(digits) > 16 or int(digits) > _SAFE_INTEGER
-        if not large and _number_ordinal(int(digits)) is not None and self._claim_number(int(digits)):
+        if plain == "0" or (not large and _number_ordinal(int(digits)) is not None and self._claim_number(int(digits))):
             label = plain
         else:
             label = str(self._numbered(plain, large=large, negative=plain.startswith("-")))
@@ -253,15 +254,17 @@ def _is_guessable(value: str) -> bool:
     return len(value) < GUESSABLE_BELOW or (value.isascii() and value.isdigit() and len(value) <= COUNTER_DIGITS)
 
 
+def undecodable_part(value: str) -> str:
+    """What a label has at its end to say that the value was not all text: U+FFFD, a lone surrogate, both or neither."""
+    return ("\ufffd" if "\ufffd" in value else "") + ("\ud800" if _SURROGATE.search(value) else "")
+
+
 def _markers(value: str) -> str:
     markers = ""
     if not value.isascii():
         if _OTHER_NON_ASCII.search(value):
             markers += "é"
-        if "\ufffd" in value:
-            markers += "\ufffd"
-        if _SURROGATE.search(value):
-            markers += "\ud800"
+        markers += undecodable_part(value)
     if "\0" in value:
         markers += "\0"
     if "\n" in value or "\r" in value:

@@ -5,6 +5,7 @@ Transcript, journal, findings, logs: all of it is made from what comes out here,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, assert_never
@@ -19,6 +20,7 @@ from mcp_wire.privacy.values import Values, is_product_name, is_product_version
 from mcp_wire.wire.body import Body
 from mcp_wire.wire.headers import NO_HEADERS
 from mcp_wire.wire.observation import (
+    Ended,
     ExchangeEnded,
     Observation,
     RequestSeen,
@@ -34,6 +36,7 @@ MAX_OPEN_STREAMS: Final = 4_096
 MAX_SHOWN: Final = 200
 """Characters of a value in a message."""
 
+_LENGTH: Final = re.compile(r"[0-9]{1,15}")
 _FAILED: Final = "redacted"
 
 
@@ -48,7 +51,7 @@ class Redactor:
         self._json = JsonRedaction(self._values, keep_tool_names=keep_tool_names)
         self._headers = HeaderRedaction(self._values, self._json)
         self._streams: dict[str, StreamRedaction] = {}
-        self._octets: dict[str, int | None] = {}
+        self._bodies: dict[str, tuple[int, int | None]] = {}  # declared and actual octets, by exchange
         self.failures = 0
         """Observations that were left without content because redacting them failed."""
 
@@ -111,9 +114,7 @@ class Redactor:
                 self._count_octets(observation)
                 return [replace(observation, body=redact_body(observation.body, self._json))]
             case ExchangeEnded():
-                octets = self._octets.pop(observation.exchange, None)
-                if observation.received_octets is None and octets is not None:
-                    observation = replace(observation, received_octets=octets)
+                observation = self._with_octets(observation)
                 code = observation.reset_code
                 if code is not None and not RESET_CODE.fullmatch(code):
                     observation = replace(observation, reset_code=self._values.text(code))
@@ -124,16 +125,31 @@ class Redactor:
                 assert_never(observation)
 
     def _expect_octets(self, head: ResponseSeen) -> None:
-        # A label has another length than its value: where a length is declared, the body's own is said beside it.
-        declared = "content-length" in head.headers and "content-encoding" not in head.headers
-        if declared and len(self._octets) < MAX_OPEN_STREAMS:
-            self._octets[head.exchange] = None
+        length = head.headers.get("content-length") or ""
+        if (
+            _LENGTH.fullmatch(length)
+            and "content-encoding" not in head.headers
+            and len(self._bodies) < MAX_OPEN_STREAMS
+        ):
+            self._bodies[head.exchange] = (int(length), None)
 
     def _count_octets(self, seen: ResponseBody) -> None:
-        body = seen.body
-        if seen.exchange in self._octets and body.is_captured:
-            text = body.text
-            self._octets[seen.exchange] = body.raw_size if text is None else len(text.encode("utf-8", "surrogatepass"))
+        found = self._bodies.get(seen.exchange)
+        if found is not None and seen.body.is_captured:
+            text = seen.body.text
+            octets = seen.body.raw_size if text is None else len(text.encode("utf-8", "surrogatepass"))
+            self._bodies[seen.exchange] = (found[0], octets)
+
+    def _with_octets(self, ended: ExchangeEnded) -> ExchangeEnded:
+        """A label has another length than its value: where that counts, the body's own length is said beside it.
+
+        It counts where a length was declared, and the body had it or was cut by the server.
+        """
+        declared, octets = self._bodies.pop(ended.exchange, (0, None))
+        if octets is None or ended.received_octets is not None:
+            return ended
+        tells = octets >= declared or ended.ended is Ended.SERVER_CLOSED
+        return replace(ended, received_octets=octets) if tells else ended
 
     def _request(self, request: RequestSeen) -> RequestSeen:
         self._headers.remember(request.headers)
@@ -177,7 +193,7 @@ class Redactor:
             case "cursor":
                 return self._values.text(value, "cursor")
             case "session":
-                return self._values.text(value, "session")
+                return self._values.labels.text(value, "session")
             case "version":
                 return self._headers.version(value)
             case _:

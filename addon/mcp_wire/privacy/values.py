@@ -21,7 +21,7 @@ from mcp_wire.privacy.allow_lists import (
     SECRET_PAIRS,
     SECRET_WORDS,
 )
-from mcp_wire.privacy.labels import Kind, Labels, is_label
+from mcp_wire.privacy.labels import Kind, Labels, is_label, undecodable_part
 from mcp_wire.protocol.mirrored_headers import looks_like_sentinel
 
 MAX_URL_LENGTH: Final = 2_048
@@ -33,7 +33,7 @@ _PAIR: Final = re.compile(r"[^&;]+")
 _PORT: Final = re.compile(r"[0-9]{1,5}")
 _ORIGIN: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]{0,31})://([^/?#]*)(.*)", re.DOTALL)
 _AUTHORITY: Final = re.compile(r"([^/?#]*@)?(\[[^\]/?#@]*\]?|[^/?#@:]*)(?:(:)([^/?#@]*))?([/?#].*)?", re.DOTALL)
-_HOST_LABEL: Final = re.compile(r"(host-[1-9][0-9]{0,6})\.(?:example|internal|localhost)")
+_HOST_LABEL: Final = re.compile(r"(host-[1-9][0-9]{0,6})\.(?:example|internal|localhost)\ufffd?\ud800?")
 _PLAIN_HOST_LABEL: Final = re.compile(r"host-[0-9]+")
 _PRIVATE_SUFFIXES: Final = (".local", ".internal", ".localhost", ".lan", ".home", ".home.arpa", ".svc", ".test")
 _UNESCAPED: Final = "-._~()!*'"
@@ -144,7 +144,7 @@ class Values:
         found = _PLAIN_HOST_LABEL.match(self.labels.text(f"host {name}", "host"))
         kind = "localhost" if name.endswith(".localhost") else "internal" if private else "example"
         label = f"{found[0] if found else 'host'}.{kind}"
-        return label if name == value else label.upper()
+        return (label if name == value else label.upper()) + undecodable_part(name)
 
     def _url(self, value: str) -> str | None:
         if len(value) > MAX_URL_LENGTH or _parts(value) > MAX_URL_PARTS:
