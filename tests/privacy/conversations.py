@@ -338,6 +338,7 @@ def text_of(observations: Iterable[Observation]) -> str:
                 parts += (part for line in observation.headers for part in line)
                 parts.append(_body(observation.body))
             case ResponseSeen():
+                parts.append(str(observation.http_version))
                 parts += (part for line in observation.headers for part in line)
             case ResponseBody():
                 parts.append(_body(observation.body))

@@ -17,7 +17,7 @@ from mcp_wire.judging.declaration import Evidence
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.wire.body import Body
 from mcp_wire.wire.headers import Headers
-from mcp_wire.wire.observation import Observation, ResponseSeen
+from mcp_wire.wire.observation import Ended, ExchangeEnded, Observation, RequestSeen, ResponseSeen
 from tests.privacy.conversations import (
     FAULTY_TEXTS,
     HEADERS,
@@ -79,6 +79,14 @@ def test_no_header_leaks(slot: str) -> None:
                 assert_absent(CANARY, redact([request(), ResponseSeen("x-1", None, 200, Headers([line]))]))
                 shown = Redactor().show(Evidence(f"header:{line[0].lower()}", line[1]))
                 assert not [part for part in windows(CANARY) if part in readings(shown).lower()]
+
+
+def test_nothing_else_of_an_exchange_leaks() -> None:
+    ended = ExchangeEnded("x-1", None, Ended.SERVER_RESET, reset_code=CANARY)
+    seen = RequestSeen("x-1", None, CANARY, "/mcp", Headers(), Body.not_captured(CANARY), http_version=CANARY)
+    redacted = redact([seen, ResponseSeen("x-1", None, 200, Headers(), http_version=CANARY), ended])
+    assert_absent(CANARY, redacted)
+    assert CANARY not in repr(redacted)
 
 
 @pytest.mark.parametrize("path", PATHS)
