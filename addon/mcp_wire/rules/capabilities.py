@@ -12,13 +12,11 @@ from mcp_wire.conversation.facts import Message
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.methods import Capability, Party, declares, method_of, required_capabilities
 from mcp_wire.protocol.profiles import ALL_REVISIONS, R2025_03_26, SESSION_REVISIONS
+from mcp_wire.rules.reasons import CLIENTS_UNKNOWN, CUT_BY_HAND
 from mcp_wire.wire.strict_json import JsonValue
 
 BOOK: Final = RuleBook("lifecycle")
 rule = BOOK.rule
-
-CUT_BY_HAND: Final = CannotTell("members may have been removed from this transcript by hand")
-CLIENTS_UNKNOWN: Final = CannotTell("several clients may share this conversation, or it was joined midway")
 
 
 @rule(

@@ -14,12 +14,14 @@ from mcp_wire.protocol.mirrored_headers import PARAM_PREFIX, Designation, design
 from mcp_wire.protocol.profiles import MODERN_REVISIONS, R2026_07_28
 from mcp_wire.rules.mirroring import (
     MISMATCHES,
+    answered_request,
     follows_revision,
     mirrored_method,
     mirrored_name,
     mirrored_parameters,
     mismatched_headers,
 )
+from mcp_wire.rules.reasons import CUT_BY_HAND, REFUSED_FIRST, SERVER_IS_OF_UNKNOWN_ERA
 from mcp_wire.wire.strict_json import JsonValue
 
 BOOK: Final = RuleBook("headers")
@@ -28,7 +30,6 @@ rule = BOOK.rule
 HEADER_MISMATCH: Final = -32020
 OTHER_REFUSALS: Final = (-32601, -32602, -32021, -32022)
 """Errors for other faults of a request, which a server may find first."""
-SERVER_IS_OF_UNKNOWN_ERA: Final = CannotTell("the server has not shown that it speaks 2026-07-28")
 
 
 @rule(
@@ -230,7 +231,7 @@ def _standard_headers_agree(message: Message) -> bool:
     ),
 )
 def mismatch_is_refused(message: Message, conversation: Conversation) -> Verdicts:
-    request = _answered_request(message, conversation)
+    request = answered_request(message, conversation)
     head = message.exchange.head
     if request is None or head is None:
         return
@@ -238,7 +239,7 @@ def mismatch_is_refused(message: Message, conversation: Conversation) -> Verdict
     if not mismatched:
         return
     if not conversation.payloads_whole:
-        yield CannotTell("members may have been removed from this transcript by hand")
+        yield CUT_BY_HAND
         return
     if not conversation.server_is_modern:
         yield SERVER_IS_OF_UNKNOWN_ERA
@@ -247,7 +248,7 @@ def mismatch_is_refused(message: Message, conversation: Conversation) -> Verdict
     if refused and head.status == 400:
         yield SATISFIED
     elif head.status in (401, 403, 404, 429) or head.status >= 500:
-        yield CannotTell("the request was refused for another reason first")
+        yield REFUSED_FIRST
     elif head.status == 400 and message.error_code in OTHER_REFUSALS:
         yield CannotTell("the request was refused for another fault first")
     else:
@@ -267,16 +268,6 @@ def _error(message: Message) -> str:
     return f"error {code}" if code is not None and -32768 <= code <= -32000 else "an error of its own"
 
 
-def _answered_request(message: Message, conversation: Conversation) -> Message | None:
-    """The 2026-07-28 request that a server's response answers on the request's own exchange."""
-    call = message.call
-    if message.sender != "server" or not message.is_response or call is None or call.sender != "client":
-        return None
-    if call.request.exchange is not message.exchange or not follows_revision(call.request, conversation):
-        return None
-    return call.request
-
-
 @rule(
     "numeric_header_rejected",
     level="warning",
@@ -291,7 +282,7 @@ def _answered_request(message: Message, conversation: Conversation) -> Message |
     rule_set="extended",
 )
 def integers_are_compared_as_numbers(message: Message, conversation: Conversation) -> Verdicts:
-    request = _answered_request(message, conversation)
+    request = answered_request(message, conversation)
     if request is None or request.method != "tools/call" or not conversation.payloads_whole:
         return
     states = [one.state for one in mirrored_parameters(request, conversation.tools.designation_for(request))]

@@ -10,6 +10,7 @@ from mcp_wire.conversation.handshake import IN_FLIGHT_GRACE_MS, is_ordinary_requ
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.methods import method_of
 from mcp_wire.protocol.profiles import R2025_03_26, R2025_06_18, R2025_11_25, SESSION_REVISIONS
+from mcp_wire.rules.reasons import CLIENTS_UNKNOWN
 
 BOOK: Final = RuleBook("lifecycle")
 rule = BOOK.rule
@@ -17,8 +18,6 @@ rule = BOOK.rule
 CLOCK_TOLERANCE_MS: Final = 50.0
 CROSSING_MS: Final = 200.0
 MAX_EVIDENCE_AGE_MS: Final = 5 * 60 * 1000.0
-
-CLIENTS_UNKNOWN: Final = CannotTell("several clients may share this conversation, or it was joined midway")
 
 
 @rule(

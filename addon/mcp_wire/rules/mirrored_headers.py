@@ -19,11 +19,10 @@ from mcp_wire.rules.mirroring import (
     mirrored_parameters,
     parameter_headers,
 )
+from mcp_wire.rules.reasons import CUT_BY_HAND
 
 BOOK: Final = RuleBook("headers")
 rule = BOOK.rule
-
-CUT_BY_HAND: Final = CannotTell("members may have been removed from this transcript by hand")
 
 
 @rule(

@@ -68,6 +68,16 @@ def follows_revision(message: Message, conversation: Conversation) -> bool:
     return message.is_request and message.method != "initialize"
 
 
+def answered_request(message: Message, conversation: Conversation) -> Message | None:
+    """The 2026-07-28 request that a server's response answers on the request's own exchange; None for anything else."""
+    call = message.call
+    if message.sender != "server" or not message.is_response or call is None or call.sender != "client":
+        return None
+    if call.request.exchange is not message.exchange or not follows_revision(call.request, conversation):
+        return None
+    return call.request
+
+
 def mirrored_method(message: Message) -> Mirrored | None:
     """How Mcp-Method agrees with the body; None where it stands on several lines."""
     headers = message.exchange.request.headers

@@ -9,9 +9,10 @@ from typing import Final
 from mcp_wire.conversation.clients import META_CLIENT_INFO
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import META_VERSION, Message
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, Evidence, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.profiles import MODERN_REVISIONS, R2025_06_18, R2025_11_25, R2026_07_28
-from mcp_wire.rules.mirroring import follows_revision
+from mcp_wire.rules.mirroring import answered_request, follows_revision
+from mcp_wire.rules.reasons import CUT_BY_HAND, REFUSED_FIRST, SERVER_IS_OF_UNKNOWN_ERA
 from mcp_wire.wire.strict_json import JsonValue
 
 BOOK: Final = RuleBook("meta")
@@ -21,8 +22,6 @@ META_CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 META_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 INVALID_PARAMS: Final = -32602
 REFUSALS_FOR_METADATA: Final = (INVALID_PARAMS, -32020, -32022)
-CUT_BY_HAND: Final = CannotTell("members may have been removed from this transcript by hand")
-SERVER_IS_OF_UNKNOWN_ERA: Final = CannotTell("the server has not shown that it speaks 2026-07-28")
 
 
 @rule(
@@ -246,13 +245,11 @@ _TRACE_FORMATS: Final = {"traceparent": _is_traceparent, "tracestate": _is_trace
     evidence="The whole request, its answer, and a server that has shown to speak 2026-07-28.",
 )
 def missing_metadata_is_refused(message: Message, conversation: Conversation) -> Verdicts:
-    call, head = message.call, message.exchange.head
-    if message.sender != "server" or not message.is_response or call is None or call.sender != "client":
+    request, head = answered_request(message, conversation), message.exchange.head
+    if request is None or head is None or message.exchange.request.version_header != R2026_07_28:
         return
-    request, missing = call.request, _missing_metadata(call.request)
-    if request.exchange is not message.exchange or not follows_revision(request, conversation) or head is None:
-        return
-    if missing is None or request.exchange.request.version_header != R2026_07_28:
+    missing = _missing_metadata(request)
+    if missing is None:
         return
     if not conversation.payloads_whole:
         yield CUT_BY_HAND
@@ -261,7 +258,7 @@ def missing_metadata_is_refused(message: Message, conversation: Conversation) ->
     elif head.status == 400 and message.error_code in REFUSALS_FOR_METADATA:
         yield SATISFIED
     elif head.status in (401, 403, 404, 429) or head.status >= 500:
-        yield CannotTell("the request was refused for another reason first")
+        yield REFUSED_FIRST
     else:
         outcome = "served" if message.result is not None else "refused with another error"
         yield Violated(

@@ -18,7 +18,8 @@ from mcp_wire.protocol.profiles import (
     is_date_version,
     is_modern_version,
 )
-from mcp_wire.rules.mirroring import follows_revision, mirrored_method
+from mcp_wire.rules.mirroring import answered_request, mirrored_method
+from mcp_wire.rules.reasons import CUT_BY_HAND, REFUSED_FIRST, SERVER_IS_OF_UNKNOWN_ERA
 from mcp_wire.rules.request_metadata import META_CLIENT_CAPABILITIES
 from mcp_wire.wire.media_types import accept_lists
 from mcp_wire.wire.strict_json import JsonValue, canonical
@@ -34,22 +35,9 @@ UNSUPPORTED_VERSION: Final = -32022
 MAX_EVIDENCE_AGE_MS: Final = 5 * 60 * 1000.0
 """A server's list of versions may change with its next deployment."""
 
-CUT_BY_HAND: Final = CannotTell("members may have been removed from this transcript by hand")
-SERVER_IS_OF_UNKNOWN_ERA: Final = CannotTell("the server has not shown that it speaks 2026-07-28")
-
 
 def _refused_for_another_reason(status: int) -> bool:
     return status in (401, 403, 404, 405, 406, 413, 415, 429) or status >= 500
-
-
-def _answered_request(message: Message, conversation: Conversation) -> Message | None:
-    """The 2026-07-28 request that a server's response answers on the request's own exchange."""
-    call = message.call
-    if message.sender != "server" or not message.is_response or call is None or call.sender != "client":
-        return None
-    if call.request.exchange is not message.exchange or not follows_revision(call.request, conversation):
-        return None
-    return call.request
 
 
 def _named_versions(request: Message) -> set[str]:
@@ -101,7 +89,7 @@ def _nonsense_is_refused(head: ResponseHead) -> Verdicts:
     if head.status == 400:
         yield SATISFIED
     elif not head.is_success:
-        yield CannotTell("the request was refused for another reason first")
+        yield REFUSED_FIRST
     elif request.method.upper() == "POST" and not request.body.is_captured:
         yield CannotTell("the request body was not captured, so it may be an initialize")
     else:
@@ -113,7 +101,7 @@ def _nonsense_is_refused(head: ResponseHead) -> Verdicts:
 
 
 def _unsupported_is_refused(message: Message, conversation: Conversation) -> Verdicts:
-    request, head = _answered_request(message, conversation), message.exchange.head
+    request, head = answered_request(message, conversation), message.exchange.head
     supported = conversation.era.supported
     if request is None or head is None:
         return
@@ -131,7 +119,7 @@ def _unsupported_is_refused(message: Message, conversation: Conversation) -> Ver
     if supported.t_ms is None or message.t_ms is None or message.t_ms - supported.t_ms > MAX_EVIDENCE_AGE_MS:
         yield CannotTell("the server's list of versions is too old, or of unknown age")
     elif _refused_for_another_reason(head.status) or (head.status == 400 and message.error_code == HEADER_MISMATCH):
-        yield CannotTell("the request was refused for another reason first")
+        yield REFUSED_FIRST
     else:
         yield Violated(
             head.status_path,
@@ -292,7 +280,7 @@ def _is_well_formed(request: Message) -> bool:
 )
 def method_not_found_is_404(message: Message, conversation: Conversation) -> Verdicts:
     head = message.exchange.head
-    if message.error_code != METHOD_NOT_FOUND or _answered_request(message, conversation) is None or head is None:
+    if message.error_code != METHOD_NOT_FOUND or answered_request(message, conversation) is None or head is None:
         return
     if head.status == 404:
         yield SATISFIED
@@ -315,7 +303,7 @@ def method_not_found_is_404(message: Message, conversation: Conversation) -> Ver
     evidence="The request's `_meta`, the error and its status.",
 )
 def missing_capability_is_named(message: Message, conversation: Conversation) -> Verdicts:
-    request, head = _answered_request(message, conversation), message.exchange.head
+    request, head = answered_request(message, conversation), message.exchange.head
     if message.error_code != MISSING_CAPABILITY or request is None or head is None:
         return
     if head.status != 400:
