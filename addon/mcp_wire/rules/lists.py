@@ -110,8 +110,8 @@ def change_is_announced(fact: Message | Ending | CaptureEnd, conversation: Conve
             yield CannotTell("the stream that could have carried the notification ended")
         elif isinstance(owner, Session) and (owner.may_be_shared or not owner.from_start):
             yield CannotTell("the session was not seen whole, or may be several clients'")
-        elif conversation.has_gaps:
-            yield CannotTell("some response was not captured whole")
+        elif conversation.has_unread_streams:
+            yield CannotTell("some event stream was not read whole")
         else:
             yield Violated(
                 change.found.path,

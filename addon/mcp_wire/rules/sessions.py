@@ -103,7 +103,7 @@ def session_id_is_visible_ascii(head: ResponseHead, _conversation: Conversation)
     cites=SESSION_MANAGEMENT,
     says="Session ids are unique and cannot be guessed.",
     fix="Use a UUIDv4 or at least 128 random bits.",
-    exceptions="A heuristic: too short, a decimal counter, or the same id for two sessions. Long ids are taken as good.",
+    exceptions="A heuristic: too short, a decimal counter, or the same id for two sessions. Long ids count as good.",
     evidence="The response head of initialize.",
 )
 def session_id_is_hard_to_guess(head: ResponseHead, conversation: Conversation) -> Verdicts:
@@ -247,10 +247,14 @@ def _server_written(refused: Exchange | None) -> Exchange | None:
     ),
     evidence="A POST with the id answered 404, and a later request with the same id that is refused too, with times.",
 )
-def dead_session_is_left_alone(head: ResponseHead, _conversation: Conversation) -> Verdicts:
+def dead_session_is_left_alone(head: ResponseHead, conversation: Conversation) -> Verdicts:
     exchange = head.exchange
     request, refused = exchange.request, exchange.session.refused
-    if refused is None or refused is exchange or request.is_initialize or request.method.upper() == "DELETE":
+    if request.is_initialize:
+        if any(session.refused is not None for session in conversation.sessions.values()):
+            yield SATISFIED
+        return
+    if refused is None or refused is exchange or request.method.upper() == "DELETE":
         return
     if request.session_id is None or request.session_id != refused.request.session_id:
         return

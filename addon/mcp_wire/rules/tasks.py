@@ -30,6 +30,7 @@ TASKS_PAGE: Final = "basic/utilities/tasks"
     fix="Call as a task only where the server declares it and the tool says `optional` or `required`.",
     exceptions="The tool's own word counts only where its definition was delivered to this client in the capture.",
     evidence="The InitializeResult of the session, the tool's definition, and the call.",
+    consequence_of=("client_used_undeclared_capability",),
 )
 def task_was_negotiated(message: Message, conversation: Conversation) -> Verdicts:
     call = message.call

@@ -83,7 +83,9 @@ def profile_is_known(document: Document, _conversation: Conversation) -> Verdict
 )
 def profile_is_current(document: Document, _conversation: Conversation) -> Verdicts:
     profile = PROFILES.get(document.profile or "")
-    if profile is not None and profile.archived:
+    if profile is not None and not profile.archived:
+        yield SATISFIED
+    elif profile is not None:
         yield Violated(
             "/profile",
             "This profile is the archived draft: only what its own checks judged was judged. "
