@@ -83,6 +83,13 @@ class HeaderRedaction:
             for value in headers.all(name):
                 self._special[name](value)
 
+    def remember_tool(self, headers: Headers) -> None:
+        """Mcp-Name names a tool here, which the body may not tell: cut off, unreadable, or of another name."""
+        for value in headers.all("mcp-name"):
+            text = decode(value).text
+            if text is not None:
+                self._json.tool_name(text)
+
     def name(self, name: str) -> str:
         """The name of a field: known names stay, in their spelling."""
         key = field_name(name)

@@ -191,7 +191,7 @@ class JsonRedaction:
             case "method":
                 return self.method(value)
             case "name":
-                return self._tool_name(value)
+                return self.tool_name(value)
             case "mirrored_name":
                 return self.mirrored_name(value)
             case "uri":
@@ -247,7 +247,8 @@ class JsonRedaction:
             return value
         return self._values.uri(value) if value.startswith("/") else self._values.text(value, "name")
 
-    def _tool_name(self, value: str) -> str:
+    def tool_name(self, value: str) -> str:
+        """The name of a tool stays, unless it looks like a key or is none that a tool may have."""
         if value in self._tool_names:
             return value
         keep = (

@@ -36,6 +36,7 @@ MAX_OPEN_STREAMS: Final = 4_096
 MAX_SHOWN: Final = 200
 """Characters of a value in a message."""
 
+_TOOL_CALL: Final = "tools/call"
 _LENGTH: Final = re.compile(r"[0-9]{1,15}")
 _FAILED: Final = "redacted"
 
@@ -155,6 +156,8 @@ class Redactor:
         self._headers.remember(request.headers)
         # The body first: a mirrored header is shown as the body's value is.
         body = redact_body(request.body, self._json)
+        if _calls_tool(request):
+            self._headers.remember_tool(request.headers)
         return replace(
             request,
             method=self._http_method(request.method),
@@ -219,6 +222,14 @@ class Redactor:
         if is_product_name(product) and (not slash or is_product_version(version)):
             return value
         return value if is_product_version(value) else self._values.text(value)
+
+
+def _calls_tool(request: RequestSeen) -> bool:
+    """By its body; by its header where the body is no message."""
+    value = request.body.value
+    if isinstance(value, dict):
+        return value.get("method") == _TOOL_CALL
+    return not isinstance(value, list) and request.headers.get("mcp-method") == _TOOL_CALL
 
 
 def _chunks(exchange: str, chunks: list[Redacted]) -> list[Observation]:
