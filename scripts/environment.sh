@@ -69,14 +69,20 @@ prepare_python() {
     environment_recipe >".venv/prepared-$extra"
 }
 
-# The peers written in TypeScript. Returns 1 when this machine has no npm to install them with.
-prepare_node_peers() {
-    local stamp=tests/peers/node_modules/.prepared
+# prepare_node_packages FOLDER WHAT: npm's packages in a folder of the tests. Returns 1 when this machine has no npm.
+prepare_node_packages() {
+    local folder="$1" what="$2"
+    local stamp="$folder/node_modules/.prepared"
     command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 || return 1
-    if cmp -s tests/peers/package-lock.json "$stamp"; then
+    if cmp -s "$folder/package-lock.json" "$stamp"; then
         return
     fi
-    say "Installing the TypeScript peers …"
-    (cd tests/peers && npm ci --silent </dev/null) || die "The TypeScript peers could not be installed with npm."
-    cp tests/peers/package-lock.json "$stamp"
+    say "Installing $what …"
+    (cd "$folder" && npm ci --silent </dev/null) || die "$what could not be installed with npm."
+    cp "$folder/package-lock.json" "$stamp"
 }
+
+prepare_node_peers() { prepare_node_packages tests/peers "the TypeScript peers"; }
+
+# What reports are held against: schemas, a diagram renderer, an accessibility checker.
+prepare_web_checks() { prepare_node_packages tests/web "the checks of reports"; }

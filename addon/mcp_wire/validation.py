@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.judging.declaration import Rule
@@ -10,15 +11,29 @@ from mcp_wire.judging.judge import Judge
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.protocol.profiles import PROFILES
 from mcp_wire.reports.model import NOT_APPLICABLE, Report, RuleCoverage
+from mcp_wire.reports.timeline import SHOWN, Detail, Timeline, timeline_of
 from mcp_wire.rules import rules_of
 from mcp_wire.rules.archived_draft import ARCHIVED_DRAFT_CODES
 from mcp_wire.transcript.document import Document
 from mcp_wire.transcript.reading import observations
 from mcp_wire.wire.strict_json import JsonValue
 
+PROGRESS_STEP: Final = 1_024
+"""Observations between two words on how far judging is."""
 
-def validate(document: Document, rules: Iterable[Rule] | None = None) -> Report:
-    """Judge one transcript. `rules` None: the default rule set. Raises nothing for any document."""
+
+def validate(
+    document: Document,
+    rules: Iterable[Rule] | None = None,
+    redactor: Redactor | None = None,
+    on_progress: Callable[[float], None] = lambda share: None,
+) -> Report:
+    """Judge one transcript. `rules` None: the default rule set. Raises nothing for any document.
+
+    `redactor`: gives the labels in messages; a timeline made with the same one has the same labels. `on_progress` is
+    told from time to time which share of the transcript has been judged, from 0 to 1.
+    """
+    redactor = redactor or Redactor()
     chosen = tuple(rules_of() if rules is None else rules)
     profile = PROFILES.get(document.profile or "")
     conversation = Conversation(
@@ -26,13 +41,31 @@ def validate(document: Document, rules: Iterable[Rule] | None = None) -> Report:
         payloads_whole=document.payloads_whole,
         complete_from_start=document.complete_from_start,
     )
-    judge = Judge(rules_in(document.profile, chosen), conversation, Redactor().show)
+    judge = Judge(rules_in(document.profile, chosen), conversation, redactor.show)
     judge.consider(document)
     if document.is_judged:
-        for observation in observations(document):
+        told = observations(document)
+        for number, observation in enumerate(told):
             judge.feed(observation)
+            if number % PROGRESS_STEP == 0:
+                on_progress(number / len(told))
         judge.finish()
-    return report_of(judge, document.profile, document.interoperability_tuple, chosen)
+    return report_of(judge, document.profile, redactor.redact_tuple(document.interoperability_tuple), chosen)
+
+
+def redacted_timeline(
+    document: Document, report: Report, redactor: Redactor | None = None, detail: Detail = SHOWN
+) -> Timeline:
+    """What a transcript tells, redacted as the report on it is: pass the redactor with which it was validated."""
+    redactor = redactor or Redactor()
+    findings = (*report.findings, *(accepted.finding for accepted in report.accepted))
+    return timeline_of(
+        (redacted for observation in observations(document) for redacted in redactor.feed(observation)),
+        document.profile,
+        places=[finding.path for finding in findings],
+        complete_from_start=document.complete_from_start,
+        detail=detail,
+    )
 
 
 def rules_in(profile_name: str | None, rules: Iterable[Rule]) -> tuple[Rule, ...]:

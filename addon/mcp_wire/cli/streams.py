@@ -30,6 +30,14 @@ def read_input(name: str) -> bytes:
         raise UsageError(f"{shown_name(name)}: cannot be read: {_reason(problem)}") from problem
 
 
+def exists(name: str) -> bool:
+    """There is something under this name."""
+    try:
+        return os.path.lexists(name)
+    except ValueError:
+        return False
+
+
 def write_output(name: str | None, text: str) -> None:
     """Write a report to a file, whole or not at all and readable by the owner only, or to standard output.
 

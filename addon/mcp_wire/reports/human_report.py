@@ -1,26 +1,36 @@
-"""The report for people: each finding with who must act, where, by which clause, how; then recovery; then coverage."""
+"""The report for people: findings grouped by who must act and why, each with what was seen, the clause and the fix;
+then recovery; then coverage."""
 
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_wire.judging.finding import LEVELS, Finding, Level
+from mcp_wire.judging.finding import Finding, Layer, Level, Party
 from mcp_wire.judging.recovery import Advice
-from mcp_wire.protocol.profiles import PROFILES, UNDETERMINED
-from mcp_wire.reports.model import NamedReport, Report, has_findings_at
-from mcp_wire.reports.words import WHO_MUST_ACT, counted, layer_words, listed, printable
-from mcp_wire.wire.strict_json import JsonValue
+from mcp_wire.reports.evidence import excerpt
+from mcp_wire.reports.model import SEVERITY, NamedReport, Report, Results
+from mcp_wire.reports.words import (
+    WHO_MUST_ACT,
+    counted,
+    coverage_sentences,
+    layer_words,
+    listed,
+    peers,
+    printable,
+    profile_words,
+    verdict,
+)
 
 DEFAULT_WIDTH: Final = 100
-MAX_UNCERTAIN_RULES_NAMED: Final = 4
 
 _COLOURS: Final[dict[Level, str]] = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "info": "\x1b[1;36m"}
 _BOLD: Final = "\x1b[1m"
+_DIM: Final = "\x1b[2m"
 _PLAIN: Final = "\x1b[0m"
+_INDENT: Final = "    "
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +46,9 @@ class Style:
     def bold(self, text: str) -> str:
         return f"{_BOLD}{text}{_PLAIN}" if self.colour else text
 
+    def dim(self, text: str) -> str:
+        return f"{_DIM}{text}{_PLAIN}" if self.colour else text
+
     def paragraph(self, text: str, first: str = "  ", others: str = "  ") -> list[str]:
         return textwrap.wrap(
             printable(text),
@@ -46,8 +59,22 @@ class Style:
             break_on_hyphens=False,
         )
 
+    def cut(self, text: str, indent: str) -> str:
+        """One line that does not wrap."""
+        room = max(self.width, 40) - len(indent)
+        shown = printable(text)
+        return indent + (shown if len(shown) <= room else shown[: room - 1] + "…")
+
 
 PLAIN_STYLE: Final = Style()
+
+
+def render(results: Results, style: Style = PLAIN_STYLE) -> str:
+    """The report on one transcript, or those on several."""
+    folded = results.folded()
+    if len(folded.reports) == 1:
+        return report_text(folded.reports[0], style)
+    return reports_text(folded.reports, folded.further, style)
 
 
 def report_text(named: NamedReport, style: Style = PLAIN_STYLE) -> str:
@@ -60,113 +87,88 @@ def reports_text(reports: Sequence[NamedReport], further: Sequence[Finding] = ()
     lines: list[str] = []
     for named in reports:
         lines += [*_report(named, style), ""]
-    for finding in further:
-        lines += [*_finding(finding, style), ""]
+    lines += _groups(further, None, style)
     good = sum(named.report.valid for named in reports)
-    verdict = f"{good} of {counted(len(reports), 'transcript')} without errors."
-    return "\n".join([*lines, style.bold(verdict)]) + "\n"
+    return "\n".join([*lines, style.bold(f"{good} of {counted(len(reports), 'transcript')} without errors.")]) + "\n"
 
 
 def _report(named: NamedReport, style: Style) -> Iterator[str]:
     report = named.report
-    yield style.bold(f"{printable(named.transcript)}: {_verdict(report)}")
-    yield from style.paragraph(_profile(report))
-    about = _tuple(report)
+    yield style.bold(f"{printable(named.transcript)}: {verdict(report)}")
+    yield from style.paragraph(profile_words(report))
+    about = " · ".join(f"{side} {peer}" for side, peer in peers(report.interoperability_tuple))
     if about:
         yield from style.paragraph(about)
     yield ""
-    for level in LEVELS:
-        for finding in report.findings:
-            if finding.level == level:
-                yield from _finding(finding, style)
-                yield ""
-    if report.findings_dropped:
-        yield from style.paragraph(f"{report.findings_dropped} further findings are not listed.", "")
-        yield ""
+    yield from _groups(report.findings, named, style)
+    yield from _not_listed(report, style)
     if report.recovery:
         yield style.bold("Recovery")
         for advice in report.recovery:
             yield from _advice(advice, style)
         yield ""
-    yield from style.paragraph(_coverage(report), "", "")
+    yield from style.paragraph(coverage_sentences(report), "", "")
 
 
-def _verdict(report: Report) -> str:
-    levels = Counter(finding.level for finding in report.findings)
-    parts = [counted(levels[level], level, "info" if level == "info" else None) for level in LEVELS if levels[level]]
-    return listed(parts) if parts else "no findings"
+def _not_listed(report: Report, style: Style) -> Iterator[str]:
+    if report.findings_dropped:
+        yield from style.paragraph(f"{report.findings_dropped} further findings are not listed.", "")
+        yield ""
+    if report.hidden:
+        yield from style.paragraph(f"{counted(report.hidden, 'finding')} of a lower level not shown.", "")
+        yield ""
+    if report.accepted:
+        yield style.bold(f"Accepted by the baseline: {len(report.accepted)}")
+        for one in report.accepted:
+            dated = "" if one.date is None else f" ({one.date})"
+            yield from style.paragraph(
+                f"{one.finding.level} {one.finding.code} at {one.finding.path}: {one.reason}{dated}", "  ", _INDENT
+            )
+        yield ""
 
 
-def _profile(report: Report) -> str:
-    if report.profile == UNDETERMINED:
-        return "no revision was ever named, so only rules that hold in every revision were judged"
-    if report.profile not in PROFILES:
-        return "not judged: no profile that is known here"
-    remarks = ", ".join((*(["a draft"] if report.draft else []), *([] if report.normative else ["not normative"])))
-    return f"judged as {report.profile}" + (f" ({remarks})" if remarks else "")
+def _groups(findings: Iterable[Finding], named: NamedReport | None, style: Style) -> Iterator[str]:
+    """Findings by root cause (who must act, in which layer the cause lies): gravest first, else as they were made."""
+    groups: dict[tuple[Party, Layer], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.party, finding.layer), []).append(finding)
+    for group in groups.values():
+        group.sort(key=lambda finding: -SEVERITY[finding.level])
+    for (party, layer), group in sorted(groups.items(), key=lambda item: -SEVERITY[item[1][0].level]):
+        yield style.bold(f"{WHO_MUST_ACT[party][:1].upper()}{WHO_MUST_ACT[party][1:]}: {layer_words(layer)}")
+        for finding in group:
+            yield from _finding(finding, named, style)
+            yield ""
 
 
-def _tuple(report: Report) -> str:
-    named = report.interoperability_tuple
-    parts = [f"{side} {peer}" for side in ("client", "server") if (peer := _peer(named.get(side)))]
-    hops = named.get("intermediaries")
-    via = [hop for hop in hops if isinstance(hop, str)] if isinstance(hops, list) else []
-    return " · ".join([*parts, *([f"via {', '.join(via)}"] if via else [])])
-
-
-def _peer(value: JsonValue | None) -> str:
-    if not isinstance(value, dict):
-        return ""
-    return " ".join(part for name in ("name", "version") if isinstance(part := value.get(name), str))
-
-
-def _finding(finding: Finding, style: Style) -> Iterator[str]:
-    head = f"{style.level(finding.level, finding.level)} {style.bold(finding.code)}"
-    yield f"{head}: {WHO_MUST_ACT[finding.party]} ({layer_words(finding.layer)})"
-    yield from style.paragraph(finding.message)
-    yield from style.paragraph(_place(finding), "  at     ", "         ")
+def _finding(finding: Finding, named: NamedReport | None, style: Style) -> Iterator[str]:
+    yield f"  {style.level(finding.level, finding.level)} {style.bold(finding.code)}"
+    yield from style.paragraph(finding.message, _INDENT, _INDENT)
+    yield from _labelled("at", _place(finding, named), style)
+    seen = excerpt(finding, named.timeline if named is not None else None)
+    for number, line in enumerate(seen):
+        yield style.dim(style.cut(line, f"{_INDENT}{'' if number else 'seen':<7}"))
     if finding.citation is not None:
-        citation = finding.citation
-        yield from style.paragraph(f"{citation.revision} {citation.section}", "  clause ", "         ")
-        yield from style.paragraph(citation.url, "         ", "         ")
-    yield from style.paragraph(finding.fix, "  fix    ", "         ")
+        yield from _labelled("clause", f"{finding.citation.revision} {finding.citation.section}", style)
+        yield from _labelled("", finding.citation.url, style)
+    yield from _labelled("fix", finding.fix, style)
     if finding.consequences:
-        yield from style.paragraph(f"explains {listed(finding.consequences)}", "         ", "         ")
+        yield from _labelled("", f"explains {listed(finding.consequences)}", style)
 
 
-def _place(finding: Finding) -> str:
-    exchange = "" if finding.exchange is None else f" (exchange {finding.exchange})"
+def _labelled(label: str, text: str, style: Style) -> list[str]:
+    return style.paragraph(text, f"{_INDENT}{label:<7}", _INDENT + " " * 7) if text else []
+
+
+def _place(finding: Finding, named: NamedReport | None) -> str:
+    line = named.line_of(finding.path) if named is not None else None
+    where = "" if line is None else f", line {line}"
+    exchange = "" if finding.exchange is None else f" (exchange {finding.exchange}{where})"
     times = f", {finding.count} times" if finding.count > 1 else ""
     last = "" if finding.last_path is None else f", last at {finding.last_path}"
     return f"{finding.path}{exchange}{times}{last}"
 
 
 def _advice(advice: Advice, style: Style) -> Iterator[str]:
-    yield from style.paragraph(f"{advice.path} (exchange {advice.exchange}): {advice.action}", "  ", "    ")
-    yield from style.paragraph(advice.condition, "    ", "    ")
-
-
-def _coverage(report: Report) -> str:
-    outcomes = Counter(coverage.outcome for coverage in report.coverage.values())
-    judged = outcomes["satisfied"] + outcomes["violated"]
-    parts = [f"{outcomes['satisfied']} satisfied", f"{outcomes['violated']} violated"]
-    sentences = [f"Of {counted(len(report.coverage), 'rule')}, {judged} came to a verdict: {listed(parts)}."]
-    rest = []
-    if outcomes["cannot_tell"]:
-        rest.append(f"{outcomes['cannot_tell']} could not tell ({_uncertain(report)})")
-    if outcomes["not_observed"]:
-        rest.append(f"{outcomes['not_observed']} had nothing to judge")
-    if outcomes["not_applicable"]:
-        rest.append(f"{outcomes['not_applicable']} are not part of this profile")
-    if rest:
-        sentences.append(f"{listed(rest)}.")
-    if not has_findings_at(report.findings, "error"):
-        sentences.append("No error was seen on the wire; that certifies neither peer.")
-    return " ".join(sentences)
-
-
-def _uncertain(report: Report) -> str:
-    uncertain = [(code, one.reasons) for code, one in report.coverage.items() if one.outcome == "cannot_tell"]
-    named = [f"{code}: {reasons[0]}" if reasons else code for code, reasons in uncertain[:MAX_UNCERTAIN_RULES_NAMED]]
-    more = len(uncertain) - len(named)
-    return "; ".join(named) + (f"; and {more} more" if more else "")
+    yield from style.paragraph(f"{advice.path} (exchange {advice.exchange}): {advice.action}", "  ", _INDENT)
+    yield from style.paragraph(advice.condition, _INDENT, _INDENT)

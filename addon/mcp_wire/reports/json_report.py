@@ -6,10 +6,18 @@ from collections.abc import Sequence
 
 from mcp_wire.judging.finding import Finding
 from mcp_wire.judging.recovery import Advice
-from mcp_wire.reports.model import NamedReport, Report, RuleCoverage
+from mcp_wire.reports.model import Accepted, NamedReport, Report, Results, RuleCoverage
 from mcp_wire.wire.strict_json import JsonValue, dump_json
 
 type JsonObject = dict[str, JsonValue]
+
+
+def render(results: Results) -> str:
+    """One conversation as a report of its own, several as one object (docs/transcript-format.md)."""
+    folded = results.folded()
+    if len(folded.reports) == 1:
+        return report_text(folded.reports[0].report)
+    return reports_text(folded.reports, folded.further)
 
 
 def report_text(report: Report) -> str:
@@ -54,6 +62,10 @@ def report_object(report: Report) -> JsonObject:
     }
     if report.findings_dropped:
         members["findings_dropped"] = report.findings_dropped
+    if report.hidden:
+        members["findings_hidden"] = report.hidden
+    if report.accepted:
+        members["accepted"] = [accepted_object(accepted) for accepted in report.accepted]
     return members
 
 
@@ -82,6 +94,12 @@ def finding_object(finding: Finding) -> JsonObject:
     if finding.consequences:
         members["consequences"] = list(finding.consequences)
     return members
+
+
+def accepted_object(accepted: Accepted) -> JsonObject:
+    """The members of a finding that a baseline accepts."""
+    members = finding_object(accepted.finding) | {"reason": accepted.reason}
+    return members if accepted.date is None else members | {"date": accepted.date}
 
 
 def advice_object(advice: Advice) -> JsonObject:

@@ -13,6 +13,7 @@ from typing import Final
 from mcp_wire.judging.finding import Finding, Level
 from mcp_wire.judging.ledger import Coverage, Outcome
 from mcp_wire.judging.recovery import Advice
+from mcp_wire.reports.timeline import Timeline, exchange_number
 from mcp_wire.wire.strict_json import JsonValue
 
 SEVERITY: Final[dict[Level, int]] = {"error": 2, "warning": 1, "info": 0}
@@ -50,6 +51,15 @@ NOT_APPLICABLE: Final = RuleCoverage("not_applicable")
 
 
 @dataclass(frozen=True, slots=True)
+class Accepted:
+    """A finding that a baseline lets pass. `date`: when it was accepted, as the baseline says."""
+
+    finding: Finding
+    reason: str
+    date: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The report on one conversation. `profile` None: the document named none."""
 
@@ -62,6 +72,10 @@ class Report:
     interoperability_tuple: Mapping[str, JsonValue] = field(default_factory=dict)
     findings_dropped: int = 0
     """Different findings that were made beyond the number that is kept."""
+    accepted: tuple[Accepted, ...] = ()
+    """Findings that do not count, because a baseline accepts them."""
+    hidden: int = 0
+    """Findings that count, and that the reader did not want to see (`--show`)."""
 
     @property
     def valid(self) -> bool:
@@ -75,10 +89,44 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class NamedReport:
-    """A report and the name of the transcript that it is about, as it was given."""
+    """A report and the name of the transcript that it is about, as it was given.
+
+    `timeline`: what happened on the wire, where the form of the report shows it. `lines`: for each exchange, the line
+    of the transcript on which it begins, from 1; empty where that is not known.
+    """
 
     transcript: str
     report: Report
+    timeline: Timeline | None = None
+    lines: tuple[int, ...] = ()
+
+    def line_of(self, path: str) -> int | None:
+        """The line of the transcript on which the exchange begins that a path points into."""
+        number = exchange_number(path)
+        return self.lines[number] if number is not None and number < len(self.lines) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Everything that one report is about: conversations, and findings that belong to no single one of them.
+
+    `fail_on`: the level from which on a finding makes the run fail.
+    """
+
+    reports: tuple[NamedReport, ...]
+    further: tuple[Finding, ...] = ()
+    fail_on: Level = "error"
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return (*(finding for named in self.reports for finding in named.report.findings), *self.further)
+
+    def folded(self) -> Results:
+        """With the further findings in the only report, where there is just one."""
+        if len(self.reports) != 1 or not self.further:
+            return self
+        [only] = self.reports
+        return replace(self, reports=(replace(only, report=only.report.with_findings(self.further)),), further=())
 
 
 def has_findings_at(findings: Iterable[Finding], level: Level) -> bool:

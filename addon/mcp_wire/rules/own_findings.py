@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
-from mcp_wire.judging.declaration import SATISFIED, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, Evidence, RuleBook, Verdicts, Violated
 from mcp_wire.judging.ledger import OBSERVER_ERROR
 
 BOOK = RuleBook("own findings")
 rule = BOOK.rule
+
+REPORT_TRUNCATED: Final = "report_truncated"
+STALE_BASELINE_ENTRY: Final = "stale_baseline_entry"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,21 @@ class Requirement:
 @dataclass(frozen=True, slots=True)
 class ObserverFailure:
     """Never judged: the ledger itself reports it, once for each kind of failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineEntry:
+    """An entry of a baseline (`--baseline`) whose transcripts were validated. `path`: its place in the baseline."""
+
+    path: str
+    code: str
+    scope: str
+    was_needed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """Never judged: a report form that has a limit says so itself."""
 
 
 @rule(
@@ -46,6 +65,44 @@ def required_rule_was_exercised(requirement: Requirement, _conversation: Convers
             f"The required rule {requirement.code} was never exercised: {requirement.otherwise}.",
             about=requirement.code,
         )
+
+
+@rule(
+    STALE_BASELINE_ENTRY,
+    level="warning",
+    party="pipeline",
+    layer="capture_pipeline",
+    version_neutral=True,
+    says="Every entry of the baseline accepts a finding that is still made.",
+    fix="Take the entry out of the baseline, or run --update-baseline: left in, it would hide the same fault later.",
+    evidence="The findings in all transcripts that the entry's scope names.",
+    exceptions="An entry whose transcripts were not validated, or whose rule was not run, is not judged.",
+)
+def baseline_entry_is_needed(entry: BaselineEntry, _conversation: Conversation | None) -> Verdicts:
+    if entry.was_needed:
+        yield SATISFIED
+    else:
+        yield Violated(
+            entry.path,
+            f"The baseline accepts {entry.code} in {{}}, where it was not found any more.",
+            (Evidence("scope", entry.scope),),
+            about=f"{entry.code} {entry.scope}",
+        )
+
+
+@rule(
+    REPORT_TRUNCATED,
+    level="info",
+    party="pipeline",
+    layer="capture_pipeline",
+    version_neutral=True,
+    says="A report lists every finding.",
+    fix="Use --report json, which has no limit on findings, or validate fewer transcripts at once.",
+    evidence="The number of findings, and the limit of the report's form.",
+    exceptions="Only forms with a limit of their own: SARIF.",
+)
+def report_is_whole(_truncation: Truncation, _conversation: Conversation | None) -> Verdicts:
+    yield SATISFIED
 
 
 @rule(
