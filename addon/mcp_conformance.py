@@ -5,7 +5,7 @@ mitmproxy puts this folder on the import path while it loads the script, so ever
 
 try:
     from mcp_wire.live.addon import ConformanceAddon
-    from mcp_wire.live.start import open_observer
+    from mcp_wire.live.start import open_judge
 except ModuleNotFoundError as missing:
     if (missing.name or "").startswith("mcp_wire"):
         raise
@@ -14,4 +14,4 @@ except ModuleNotFoundError as missing:
         "that mitmproxy runs in; install this project there (`pip install .`)."
     ) from None
 
-addons = [ConformanceAddon(open_observer)]
+addons = [ConformanceAddon(open_judge)]

@@ -15,7 +15,9 @@ from mitmproxy.tools.dump import DumpMaster
 
 from mcp_wire.live.addon import ConformanceAddon
 from mcp_wire.live.directory import Origin
+from mcp_wire.live.exchange import Exchanges
 from mcp_wire.live.options import Settings
+from mcp_wire.live.parts import Entry
 from mcp_wire.wire.observation import (
     ExchangeEnded,
     Observation,
@@ -29,20 +31,30 @@ PATIENCE_S = 15.0
 
 
 class Recorder:
-    """Stands for the observer: keeps what it is told, and throws where a test asks it to."""
+    """Stands for the judge's process: keeps what an observer would be told, and throws where a test asks it to."""
+
+    waiting_octets = 0
 
     def __init__(self) -> None:
         self.seen: list[tuple[Origin, Observation]] = []
         self.throw_at: type | None = None
         self.finished = 0
+        self._exchanges = Exchanges()
         self._news = threading.Condition()
 
-    def observe(self, origin: Origin, observation: Observation) -> None:
+    def offer(self, entry: Entry, octets: int) -> bool:
+        self.put(entry)
+        return True
+
+    def put(self, entry: Entry) -> None:
         with self._news:
-            self.seen.append((origin, observation))
+            self.seen += self._exchanges.take(entry)
             self._news.notify_all()
-        if self.throw_at is not None and isinstance(observation, self.throw_at):
+        if self.throw_at is not None and isinstance(entry[2], self.throw_at):
             raise RuntimeError("thrown for a test")
+
+    def flush(self) -> None:
+        """Nothing ever waits."""
 
     def finish(self) -> None:
         self.finished += 1
@@ -127,7 +139,7 @@ class Proxy:
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
 
-    def _open(self, settings: Settings) -> Any:
+    def _open(self, settings: Settings) -> Recorder:
         self.settings = settings
         return self.recorder
 

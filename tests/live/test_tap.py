@@ -19,14 +19,14 @@ import pytest
 from mitmproxy import http
 from mitmproxy.io import FlowReader, FlowWriter
 
-from mcp_wire.live.exchange import MAX_BODY_OCTETS
+from mcp_wire.live.faults import Faults
 from mcp_wire.live.marks import CHUNKS, stored_chunks
+from mcp_wire.live.parts import MAX_BODY_OCTETS, EndPart, HeadPart, RequestPart
 from mcp_wire.wire.headers import NO_HEADERS
 from mcp_wire.wire.observation import (
     Ended,
     ExchangeEnded,
     RequestSeen,
-    ResponseBody,
     ResponseChunk,
     ResponseSeen,
 )
@@ -312,15 +312,15 @@ def test_a_response_before_the_request_is_complete(server: Server, proxy: Proxy)
     assert told.end is not None and told.end.ended is Ended.COMPLETE
 
 
-@pytest.mark.parametrize("kind", [RequestSeen, ResponseSeen, ResponseChunk, ResponseBody, ExchangeEnded])
-def test_an_observer_that_throws_costs_the_traffic_nothing(
+@pytest.mark.parametrize("kind", [RequestPart, HeadPart, bytes, EndPart])
+def test_a_judge_that_throws_costs_the_traffic_nothing(
     server: Server, proxy: Proxy, kind: type, caplog: pytest.LogCaptureFixture
 ) -> None:
     stream, json_path = fresh_path(), fresh_path()
     server.scripts[stream] = lambda request: request.send(EVENT_STREAM_HEAD + chunked(*EVENTS) + LAST_CHUNK)
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(RESULT)
     server.scripts[json_path] = lambda request: request.send(head + RESULT)
-    proxy.call(proxy.addon._faults.clear)
+    proxy.addon._faults = Faults()
     caplog.clear()
     proxy.recorder.throw_at = kind
     try:

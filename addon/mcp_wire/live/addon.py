@@ -7,44 +7,41 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 import logging
-from collections.abc import Callable
-from typing import Final, Protocol
+from collections.abc import Callable, Iterator
+from typing import Final
 
 from mitmproxy import connection, ctx, exceptions, http
 from mitmproxy import flow as mitmproxy_flow
 from mitmproxy.addonmanager import Loader
 
 from mcp_wire.live import endings
-from mcp_wire.live.backlog import Backlog
 from mcp_wire.live.clock import Clock, Microseconds
-from mcp_wire.live.directory import Origin
-from mcp_wire.live.endings import Ending
-from mcp_wire.live.exchange import TOO_LARGE, EndPart, Exchange, HeadPart, Part, RequestPart, read_body
-from mcp_wire.live.loaded import LoadedFlows
+from mcp_wire.live.exchange import read_body
+from mcp_wire.live.faults import Faults
+from mcp_wire.live.loaded import LoadedEntry, LoadedFlows
 from mcp_wire.live.marks import CHUNKS, ENDED, RECEIVED
 from mcp_wire.live.messages import endpoint, head_of, headers, origin_of, target
 from mcp_wire.live.options import OPTIONS, BadOption, Settings, refusal, repair_deferred, settings_of
+from mcp_wire.live.outbox import PAUSE_S
+from mcp_wire.live.outgoing import Judging, Outgoing
+from mcp_wire.live.parts import MAX_BODY_OCTETS, TOO_LARGE, Ending, EndPart, HeadPart, RequestPart
+from mcp_wire.live.probation import Probation
 from mcp_wire.live.recognition import Recogniser, Verdict
-from mcp_wire.live.tap import Allowance, BodyTap, Copy, Entry, ResponseTap
-from mcp_wire.wire.body import Body
+from mcp_wire.live.tap import Allowance, BodyTap, Copy, ResponseTap
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.media_types import essence
-from mcp_wire.wire.observation import Observation
 
 logger: Final = logging.getLogger("mcp_conformance")
 
 LOADING_PAUSE_S: Final = 0.5
 """Loaded flows are judged together once none has come for so long."""
-MAX_FAULTS_LOGGED: Final = 16
-
-
-class Observes(Protocol):
-    """Judges and writes. It should not raise; where it does, that is one fault of ours."""
-
-    def observe(self, origin: Origin, observation: Observation) -> None: ...
-
-    def finish(self) -> None: ...
+LOADED_OCTETS_AHEAD: Final = 32 * 1024 * 1024
+LOADED_ENTRIES_AT_ONCE: Final = 1_024
+"""Loaded flows are handed over so far ahead of the judge, and so many parts between two turns of the proxy."""
+MAX_EVIDENCE_OCTETS: Final = 64 * 1024
+"""A longer body of a POST is not asked whether its endpoint speaks MCP: clients begin with a small `initialize`."""
 
 
 class _Watched:
@@ -57,7 +54,7 @@ class _Watched:
         self.verdict = verdict
         self.at = at
         """When the request was complete; until then, when its head came."""
-        self.exchange: Exchange | None = None
+        self.exchange: Outgoing | None = None
         self.head: HeadPart | None = None
         self.request_tap: BodyTap | None = None
         self.response_tap: ResponseTap | None = None
@@ -79,25 +76,25 @@ def _guarded[**Arguments](hook: Callable[Arguments, None]) -> Callable[Arguments
 
 
 class ConformanceAddon:
-    """Observes MCP in any mode of mitmproxy. `open_observer` starts whatever judges and writes."""
+    """Observes MCP in any mode of mitmproxy. `open_judge` starts whatever judges and writes."""
 
-    def __init__(self, open_observer: Callable[[Settings], Observes]) -> None:
-        self._open_observer = open_observer
-        self._observer: Observes | None = None
+    def __init__(self, open_judge: Callable[[Settings], Judging]) -> None:
+        self._open_judge = open_judge
+        self._judging: Judging | None = None
         self._settings: Settings | None = None
         self._values: dict[str, str] = {}
         self._over = False
         self._clock = Clock()
         self.recogniser = Recogniser()
-        self._backlog: Backlog[Entry] = Backlog(self._judge, self._soon)
         self._allowance = Allowance()
         self._watched: dict[str, _Watched] = {}
         self._active: dict[str, Microseconds] = {}
         """When each client connection was last seen to carry something."""
-        self._loaded = LoadedFlows(self._begin_loaded)
+        self._loaded = LoadedFlows(self._begin_loaded, self._clock.zero_wall_us)
+        self._loading: Iterator[LoadedEntry] = iter(())
         self._loading_timer: asyncio.TimerHandle | None = None
         self._exchanges = 0
-        self._faults: set[tuple[str, str]] = set()
+        self._faults = Faults()
 
     # Start and end
 
@@ -115,7 +112,7 @@ class ConformanceAddon:
         if not ours or self._over:
             return
         values = {name: getattr(ctx.options, name) for name in OPTIONS}
-        if self._observer is None:
+        if self._judging is None:
             refusals = [problem for name, value in values.items() if (problem := refusal(name, value)) is not None]
             self._refuse(refusals)
             return
@@ -131,15 +128,15 @@ class ConformanceAddon:
         self._start()
 
     def _start(self) -> bool:
-        """Open the observer, once. Connections may be accepted before `running`, so every hook asks."""
-        if self._observer is not None:
+        """Open the judge, once. Connections may be accepted before `running`, so every hook asks."""
+        if self._judging is not None:
             return True
         if self._over:
             return False
         self._values = {name: getattr(ctx.options, name) for name in OPTIONS}
         try:
             self._settings = settings_of(self._values)
-            self._observer = self._open_observer(self._settings)
+            self._judging = self._open_judge(self._settings)
         except BadOption as problem:
             self._refuse([str(problem)])
         except OSError as problem:
@@ -147,7 +144,7 @@ class ConformanceAddon:
             self._refuse([f"mcp_output={self._values['mcp_output']} is refused: {why}; allowed is a writable folder."])
         except Exception as problem:
             self._refuse([f"mcp_conformance.py could not start: {type(problem).__name__}: {problem}"])
-        return self._observer is not None
+        return self._judging is not None
 
     def _refuse(self, problems: list[str]) -> None:
         """Stop mitmproxy: it must not seem to observe."""
@@ -165,11 +162,10 @@ class ConformanceAddon:
             return
         for watched in list(self._watched.values()):
             self._finish(watched, endings.STILL_OPEN)
-        self._judge_loaded()
-        self._backlog.drain()
         self._over = True
-        if self._observer is not None:
-            self._observer.finish()
+        if self._judging is not None:
+            self._hand_over_the_rest(self._judging)
+            self._judging.finish()
 
     # Live traffic
 
@@ -222,10 +218,10 @@ class ConformanceAddon:
             self._drop(watched)
             return
         if not exchange.on_probation:
-            self.recogniser.answered(exchange.origin.endpoint, head.status, head.headers)
+            self.recogniser.answered(endpoint(flow), head.status, head.headers)
         watched.head = head
-        self._backlog.put((exchange, at, head))
         self._tap_response(watched, head)
+        exchange.put(at, head)
 
     @_guarded
     def response(self, flow: http.HTTPFlow) -> None:
@@ -267,16 +263,21 @@ class ConformanceAddon:
 
     def _recognise(self, watched: _Watched, raw: bytes | None, why_not: str) -> None:
         flow = watched.flow
-        body: Body | None = None
         if self._scope:
             is_mcp = self._in_scope(flow)
-        elif watched.verdict is Verdict.BODY_DECIDES:
-            body = _evidence(flow, raw)
-            is_mcp = body is not None and self.recogniser.body(body)
         else:
-            is_mcp = True
+            is_mcp = watched.verdict is not Verdict.BODY_DECIDES or self._shows_mcp(flow, raw)
         if is_mcp:
-            self._begin(watched, self._request_part(flow, raw, why_not, body))
+            self._begin(watched, self._request_part(flow, raw, why_not))
+
+    def _shows_mcp(self, flow: http.HTTPFlow, raw: bytes | None) -> bool:
+        """Does the body of a POST to an unknown endpoint show that it is MCP?"""
+        if not raw or len(raw) > MAX_EVIDENCE_OCTETS:
+            return False
+        lines = headers(flow.request)
+        if "content-encoding" not in lines and b'"jsonrpc"' not in raw:
+            return False
+        return self.recogniser.body(read_body(lines, raw, ""))
 
     def _recognise_late(self, watched: _Watched) -> None:
         """The request did not decide, or is not complete although its response begins."""
@@ -291,28 +292,29 @@ class ConformanceAddon:
             self._begin(watched, self._request_part(flow, raw, "the response came before the request was complete"))
 
     def _begin(self, watched: _Watched, part: RequestPart) -> None:
-        exchange = self._exchange(watched.flow, watched.verdict is Verdict.FIRST_EVENT_DECIDES)
-        watched.exchange = exchange
-        self._backlog.put((exchange, watched.at, part), len(part.raw or b""))
+        watched.exchange = self._exchange(part, watched.verdict is Verdict.FIRST_EVENT_DECIDES)
+        watched.exchange.put(watched.at, part)
 
-    def _exchange(self, flow: http.HTTPFlow, on_probation: bool) -> Exchange:
-        return Exchange(
+    def _exchange(self, part: RequestPart, on_probation: bool) -> Outgoing:
+        assert self._judging is not None
+        self._exchanges += 1
+        probation = Probation(part.origin.endpoint, self.recogniser) if on_probation and not self._scope else None
+        return Outgoing(f"x-{self._exchanges}", self._judging, probation)
+
+    def _request_part(self, flow: http.HTTPFlow, raw: bytes | None, why_not: str) -> RequestPart:
+        request = flow.request
+        if raw is not None and len(raw) > MAX_BODY_OCTETS:
+            raw, why_not = None, TOO_LARGE
+        return RequestPart(
             origin_of(flow),
-            self.recogniser,
-            self._next_id,
-            on_probation=on_probation and not self._scope,
+            request.method,
+            target(flow),
+            request.http_version,
+            headers(request),
+            raw,
+            why_not,
             exact_scope=self._scope,
         )
-
-    def _next_id(self) -> str:
-        self._exchanges += 1
-        return f"x-{self._exchanges}"
-
-    def _request_part(
-        self, flow: http.HTTPFlow, raw: bytes | None, why_not: str, body: Body | None = None
-    ) -> RequestPart:
-        request = flow.request
-        return RequestPart(request.method, target(flow), request.http_version, headers(request), raw, why_not, body)
 
     # Bodies
 
@@ -357,7 +359,6 @@ class ConformanceAddon:
             self.fault,
             self._clock,
             functools.partial(self._active.__setitem__, watched.flow.client_conn.id),
-            self._backlog,
             watched.exchange if head.events else None,
         )
         response.stream = watched.response_tap
@@ -385,11 +386,11 @@ class ConformanceAddon:
         head = watched.head
         if head is not None and head.events:
             if tap is None and body:
-                self._backlog.put((exchange, at, body), len(body))
+                exchange.chunk(at, body)
                 at = self._clock.now()
             body = None
         octets = tap.received if tap is not None else (len(body) if body is not None else None)
-        self._backlog.put((exchange, at, EndPart(ending, octets, body, why_not)), len(body or b""))
+        exchange.put(at, EndPart(ending, octets, body, why_not))
 
     def _response_body(self, watched: _Watched, ending: Ending) -> tuple[bytes | None, str]:
         """The response's body as far as it is known to be whole. Leaves a copy with the flow, for whoever shows it."""
@@ -443,60 +444,56 @@ class ConformanceAddon:
     def _judge_loaded(self) -> None:
         if self._loading_timer is not None:
             self._loading_timer.cancel()
-            self._loading_timer = None
-        for entry in self._loaded.entries():
-            self._judge(entry)
+        self._loading_timer = None
+        self._loading = itertools.chain(self._loading, self._loaded.entries())
+        self._hand_over_loaded()
 
-    def _begin_loaded(self, flow: http.HTTPFlow) -> tuple[Exchange, Part] | None:
+    @_guarded
+    def _hand_over_loaded(self) -> None:
+        """A stretch of what was loaded, then the proxy's turn again."""
+        if self._over or self._judging is None:
+            return
+        left = LOADED_ENTRIES_AT_ONCE
+        while left and self._judging.waiting_octets < LOADED_OCTETS_AHEAD:
+            entry = next(self._loading, None)
+            if entry is None:
+                return
+            entry.hand_over()
+            left -= 1
+        asyncio.get_running_loop().call_later(0 if not left else PAUSE_S, self._hand_over_loaded)
+
+    def _hand_over_the_rest(self, judging: Judging) -> None:
+        for entry in itertools.chain(self._loading, self._loaded.entries()):
+            entry.hand_over()
+            if judging.waiting_octets > LOADED_OCTETS_AHEAD:
+                judging.flush()
+
+    def _begin_loaded(self, flow: http.HTTPFlow) -> tuple[Outgoing, RequestPart] | None:
         raw = flow.request.raw_content
         verdict = Verdict.BODY_DECIDES if self._scope else self.recogniser.head(*self._head(flow))
-        body: Body | None = None
         if self._scope:
             is_mcp = self._in_scope(flow)
         elif verdict is Verdict.BODY_DECIDES:
-            body = _evidence(flow, raw)
-            is_mcp = body is not None and self.recogniser.body(body)
+            is_mcp = self._shows_mcp(flow, raw)
         else:
             is_mcp = verdict is not Verdict.OTHER
         if flow.response is not None and verdict is not Verdict.OTHER and "mcp-session-id" in flow.response.headers:
             is_mcp = True
         if not is_mcp:
             return None
-        exchange = self._exchange(flow, verdict is Verdict.FIRST_EVENT_DECIDES)
+        part = self._request_part(flow, raw, "the file does not hold it")
+        exchange = self._exchange(part, verdict is Verdict.FIRST_EVENT_DECIDES)
         if flow.response is not None and not exchange.on_probation:
-            self.recogniser.answered(exchange.origin.endpoint, flow.response.status_code, headers(flow.response))
-        return exchange, self._request_part(flow, raw, "the file does not hold it", body)
+            self.recogniser.answered(part.origin.endpoint, flow.response.status_code, headers(flow.response))
+        return exchange, part
 
-    # Judging
-
-    def _soon(self, turn: Callable[[], None]) -> object:
-        return asyncio.get_running_loop().call_soon(turn)
-
-    def _judge(self, entry: Entry) -> None:
-        exchange, at, part = entry
-        observer = self._observer
-        if observer is None:
-            return
-        try:
-            for observation in exchange.take(at, part):
-                try:
-                    observer.observe(exchange.origin, observation)
-                except Exception as problem:
-                    self.fault(problem)
-        except Exception as problem:
-            exchange.silent = True
-            self.fault(problem)
+    # Faults
 
     def fault(self, problem: Exception) -> None:
-        """Record a fault of our own, each place once, without the text of the exception: it may hold traffic."""
-        trace = problem.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        place = "" if trace is None else f"{trace.tb_frame.f_code.co_qualname}, line {trace.tb_lineno}"
-        key = (type(problem).__name__, place)
-        if key not in self._faults and len(self._faults) < MAX_FAULTS_LOGGED:
-            self._faults.add(key)
-            logger.warning("observer_error: %s in %s; the traffic goes on, some evidence is lost.", *key)
+        """Say once what went wrong in here."""
+        sentence = self._faults.sentence(problem)
+        if sentence is not None:
+            logger.warning(sentence)
 
 
 def _still_starting() -> bool:
@@ -508,13 +505,3 @@ def _still_starting() -> bool:
 def _may_be_json(request: http.Request) -> bool:
     media_type = essence(request.headers.get("content-type"))
     return media_type is None or media_type.endswith(("/json", "+json"))
-
-
-def _evidence(flow: http.HTTPFlow, raw: bytes | None) -> Body | None:
-    """The body of a POST to an unknown endpoint, read if it may be JSON-RPC at all."""
-    if not raw:
-        return None
-    lines = headers(flow.request)
-    if "content-encoding" not in lines and b'"jsonrpc"' not in raw:
-        return None
-    return read_body(lines, raw, "")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from mitmproxy import ctx, http
@@ -16,6 +15,7 @@ from mitmproxy.flow import Error
 from mitmproxy.net.http import http1
 
 from mcp_wire.live.marks import stored_ending
+from mcp_wire.live.parts import Ending
 from mcp_wire.wire.observation import Ended
 
 _RESET: Final = re.compile(r"stream reset by client \((\w+)\)")  # said of either side
@@ -33,15 +33,6 @@ _CLIENT_LEFT: Final = "Client disconnected"
 _DEFAULT_IDLE_LIMIT_S: Final = 600
 """mitmproxy's default `tcp_timeout`, which ends an idle exchange in the same words as a client that leaves."""
 MAX_LAYERS: Final = 4_096
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """`ended` None: it ended, and nothing is known of how. `whole`: the body came to its own end."""
-
-    ended: Ended | None
-    whole: bool = False
-    reset_code: str | None = None
 
 
 STILL_OPEN: Final = Ending(Ended.OPEN)

@@ -7,31 +7,53 @@ gathered first and taken apart into one sequence of parts, by time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
 from mitmproxy import http
 
 from mcp_wire.live import endings
 from mcp_wire.live.clock import TICK, Microseconds
-from mcp_wire.live.exchange import EndPart, Exchange, HeadPart, LostPart, Part
 from mcp_wire.live.marks import received_octets, stored_chunks
 from mcp_wire.live.messages import head_of
+from mcp_wire.live.outgoing import Outgoing
+from mcp_wire.live.parts import EndPart, HeadPart, LostPart, Part, RequestPart
 from mcp_wire.wire.observation import Ended
 
 MAX_GATHERED_OCTETS: Final = 256 * 1024 * 1024
 """Bodies gathered before they are judged. A larger file is judged in stretches, each in the order of its times."""
 
-Entry = tuple[Exchange, Microseconds, Part]
+
+@dataclass(frozen=True, slots=True)
+class LoadedEntry:
+    """A part of a flow, to be handed over in its turn."""
+
+    exchange: Outgoing
+    at: Microseconds
+    part: Part
+
+    def hand_over(self) -> None:
+        if isinstance(self.part, bytes):
+            self.exchange.chunk(self.at, self.part)
+        else:
+            self.exchange.put(self.at, self.part)
 
 
 class LoadedFlows:
-    """Gathers flows. `begin` makes an exchange and its first part of a flow, or None where it is not MCP."""
+    """Gathers flows. `begin` makes an exchange and its first part of a flow, or None where it is not MCP.
 
-    def __init__(self, begin: Callable[[http.HTTPFlow], tuple[Exchange, Part] | None]) -> None:
+    `zero_wall_us`: the zero of the clock of what is observed live, so that what was loaded comes before it.
+    """
+
+    def __init__(
+        self, begin: Callable[[http.HTTPFlow], tuple[Outgoing, RequestPart] | None], zero_wall_us: Microseconds
+    ) -> None:
         self._begin = begin
         self._flows: dict[str, http.HTTPFlow] = {}
         self._octets = 0
-        self._zero: Microseconds | None = None
+        # Rounded, so that the times of one file keep their distances in every run.
+        self._zero = zero_wall_us // TICK * TICK
+        self._last: Microseconds | None = None
 
     def __len__(self) -> int:
         return len(self._flows)
@@ -47,28 +69,26 @@ class LoadedFlows:
             for message in (flow.request, flow.response):
                 self._octets += len(message.raw_content or b"") if message is not None else 0
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[LoadedEntry]:
         """Everything gathered, in the order of time, with strictly increasing times. Empties the collection."""
         flows = sorted(self._flows.values(), key=lambda flow: flow.request.timestamp_start)
         self._flows.clear()
         self._octets = 0
-        parts: list[Entry] = []
+        parts: list[LoadedEntry] = []
         for flow in flows:
             begun = self._begin(flow)
             if begun is not None:
                 exchange, request = begun
-                parts += ((exchange, at, part) for at, part in _parts(flow, exchange, request))
+                parts += (LoadedEntry(exchange, at, part) for at, part in _parts(flow, request))
         # What was still running was so when everything else was over: that the capture stopped is seen last.
-        parts.sort(key=lambda entry: (_is_open_end(entry[2]), entry[1]))
-        last = -TICK
-        for exchange, at, part in parts:
-            if self._zero is None:
-                self._zero = at
-            last = max(last + TICK, (at - self._zero) // TICK * TICK)
-            yield exchange, last, part
+        parts.sort(key=lambda entry: (_is_open_end(entry.part), entry.at))
+        for entry in parts:
+            at = entry.at // TICK * TICK - self._zero
+            self._last = at if self._last is None else max(self._last + TICK, at)
+            yield replace(entry, at=self._last)
 
 
-def _parts(flow: http.HTTPFlow, exchange: Exchange, request: Part) -> Iterator[tuple[Microseconds, Part]]:
+def _parts(flow: http.HTTPFlow, request: RequestPart) -> Iterator[tuple[Microseconds, Part]]:
     """The parts of one flow. Times never run backwards within it, whatever the file says."""
     at = _us(flow.request.timestamp_end or flow.request.timestamp_start)
     yield at, request

@@ -6,7 +6,7 @@ from mitmproxy import http
 
 from mcp_wire.conversation.facts import EVENT_STREAM
 from mcp_wire.live.directory import Origin
-from mcp_wire.live.exchange import HeadPart
+from mcp_wire.live.parts import HeadPart
 from mcp_wire.live.recognition import endpoint_of
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.media_types import essence

@@ -14,6 +14,7 @@ from mcp_wire.judging.declaration import Rule
 from mcp_wire.judging.finding import Finding
 from mcp_wire.judging.ledger import OBSERVER_ERROR
 from mcp_wire.live.directory import Closed, ConversationIdentity, Directory, Origin, Placement
+from mcp_wire.live.judge_messages import Reported
 from mcp_wire.live.live_conversation import LiveConversation, Redacting, Step
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.protocol.profiles import Profile
@@ -62,20 +63,6 @@ class ObserverSettings:
 
     rules: tuple[Rule, ...]
     profile: Profile | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reported:
-    """A new finding, for a log line or a user interface. Everything in it is redacted.
-
-    `flow` is the exchange as the edge named it, None where the finding is about none (or an old one). `transcript` is
-    the file name within the output folder, None for what concerns no conversation.
-    """
-
-    finding: Finding
-    flow: str | None
-    transcript: str | None
-    profile: str | None
 
 
 class Observer:

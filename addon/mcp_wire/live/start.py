@@ -1,39 +1,42 @@
-"""What the addon starts: the judge with its rules, the output folder, and a log line for every new finding."""
+"""What the addon starts: the judge, and a log line for everything that it says."""
 
 from __future__ import annotations
 
 import logging
+from importlib.util import find_spec
 from typing import Final
 
-from mcp_wire.live.observer import Observer, ObserverSettings, Reported
+from mcp_wire.live.judge_messages import Message, Opening, Reported, Said
+from mcp_wire.live.judge_process import JUDGE, JudgeProcess
 from mcp_wire.live.options import Settings
-from mcp_wire.live.output import OutputFolder
-from mcp_wire.protocol.profiles import PROFILES
-from mcp_wire.rules import rules_of
 
 logger: Final = logging.getLogger("mcp_conformance")
 
+for package in ("pydantic", "mcp_types"):
+    if find_spec(package) is None:
+        # Only the judge's process imports them; that one is missing has to be said before it starts.
+        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
 
-def open_observer(settings: Settings) -> Observer:
+
+def open_judge(settings: Settings, *, module: str = JUDGE) -> JudgeProcess:
     """Raises OSError, with a sentence's middle as its `strerror`, where the output folder cannot be used."""
-    rules = rules_of(extended=settings.extended)
-    return Observer(
-        ObserverSettings(rules, PROFILES[settings.profile] if settings.profile is not None else None),
-        OutputFolder(settings.output, rules=rules, log=logger.warning),
-        on_finding=_log_finding,
-        log=logger.warning,
-    )
+    return JudgeProcess(Opening(settings.output, settings.profile, settings.extended), hear, module=module)
 
 
-def _log_finding(reported: Reported) -> None:
-    """One line. Never at mitmproxy's error level, which means that mitmproxy itself has failed."""
-    finding = reported.finding
-    logger.log(
-        logging.INFO if finding.level == "info" else logging.WARNING,
-        "%s: %s (%s) at %s: %s",
-        finding.level,
-        finding.code,
-        finding.party,
-        finding.path,
-        finding.message,
-    )
+def hear(message: Message) -> None:
+    """Log what the judge says. Never at mitmproxy's error level, which means that mitmproxy itself has failed."""
+    match message:
+        case Reported(finding):
+            logger.log(
+                logging.INFO if finding.level == "info" else logging.WARNING,
+                "%s: %s (%s) at %s: %s",
+                finding.level,
+                finding.code,
+                finding.party,
+                finding.path,
+                finding.message,
+            )
+        case Said(level, sentence):
+            logger.log(level, sentence)
+        case _:
+            pass

@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from mcp_wire.live.backlog import Backlog
 from mcp_wire.live.clock import Clock, Microseconds
-from mcp_wire.live.exchange import MAX_BODY_OCTETS, Exchange, LostPart, Part
 from mcp_wire.live.marks import MarkedChunks
+from mcp_wire.live.outgoing import Outgoing
+from mcp_wire.live.parts import MAX_BODY_OCTETS
 
 MAX_KEPT_OCTETS: Final = 256 * 1024 * 1024
 """Copies of bodies that are still on their way, all together. What exceeds it is passed on and not kept."""
 
 StreamCallable = Callable[[bytes], Iterable[bytes] | bytes]
-Entry = tuple[Exchange, Microseconds, Part]
 
 
 class Allowance:
@@ -95,9 +94,9 @@ class BodyTap:
 
 
 class ResponseTap(BodyTap):
-    """The tap of a response. With an exchange whose response is an event stream, each chunk goes into the backlog."""
+    """The tap of a response. With an exchange whose response is an event stream, each chunk is handed over."""
 
-    __slots__ = ("_backlog", "_clock", "_exchange", "_noticed", "lost", "marks")
+    __slots__ = ("_clock", "_exchange", "_noticed", "marks")
 
     def __init__(
         self,
@@ -106,16 +105,13 @@ class ResponseTap(BodyTap):
         fault: Callable[[Exception], None],
         clock: Clock,
         noticed: Callable[[Microseconds], None],
-        backlog: Backlog[Entry],
-        exchange: Exchange | None,
+        exchange: Outgoing | None,
     ) -> None:
         super().__init__(copy, inner, fault)
         self._clock = clock
         self._noticed = noticed
-        self._backlog = backlog
         self._exchange = exchange
         self.marks = MarkedChunks()
-        self.lost = False
 
     def see(self, data: bytes) -> None:
         now = self._clock.now()
@@ -126,8 +122,5 @@ class ResponseTap(BodyTap):
                 self.marks.add(self._clock.zero_wall_us + now, len(data))
         else:
             self.received += len(data)
-        if self._exchange is None or self._exchange.silent or self.lost:
-            return
-        if not self._backlog.offer((self._exchange, now, data), len(data)):
-            self.lost = True
-            self._backlog.put((self._exchange, now, LostPart("it came faster than it could be judged")))
+        if self._exchange is not None:
+            self._exchange.chunk(now, data)

@@ -111,11 +111,19 @@ class Headers:
         # Values may be secrets: a repr ends up in logs and assertion texts.
         return f"Headers({', '.join(name for name, _ in self.raw)})"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # The default would set attributes, which is refused.
+        return _restored, (self.raw, self.clashes)
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("Headers are immutable")
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError("Headers are immutable")
+
+
+def _restored(raw: tuple[tuple[str, str], ...], clashes: tuple[str, ...]) -> Headers:
+    return Headers(raw, clashes=clashes)
 
 
 NO_HEADERS: Final = Headers()

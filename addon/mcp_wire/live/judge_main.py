@@ -1,0 +1,118 @@
+"""The judge's process: reads what the proxy saw, judges, writes, and tells what it finds."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import gc
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from typing import BinaryIO, Final
+
+from mcp_wire.judging.declaration import Rule
+from mcp_wire.live.exchange import Exchanges
+from mcp_wire.live.faults import Faults
+from mcp_wire.live.judge_messages import Finished, Message, Opened, Opening, Refused, Said, framed, frames
+from mcp_wire.live.observer import Observer, ObserverSettings
+from mcp_wire.live.output import OutputFolder
+from mcp_wire.live.parts import Entry
+from mcp_wire.protocol.profiles import PROFILES
+from mcp_wire.rules import rules_of
+
+NICENESS: Final = 5
+"""The proxy goes first where there are too few processors for both."""
+GC_THRESHOLD: Final = 50_000
+"""One large JSON value is hundreds of thousands of objects, none of them in a cycle; by default all of them would be
+looked through again and again while it is read."""
+LAST_RUN_PATIENCE_S: Final = 5.0
+"""The judge of a proxy that was killed goes on until it has written everything, and holds the folder meanwhile."""
+
+
+def main() -> None:
+    serve()
+
+
+def serve(rules: Sequence[Rule] | None = None) -> None:
+    """Judge until the proxy closes its end. `rules` None: the set that the proxy names."""
+    _leave_signals_to_the_proxy()
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(NICENESS)
+    gc.set_threshold(GC_THRESHOLD)
+    telling = _Telling(_own_output())
+    incoming = frames(sys.stdin.buffer)
+    opening = next(incoming, None)
+    if not isinstance(opening, Opening):
+        return
+    chosen = tuple(rules_of(extended=opening.extended) if rules is None else rules)
+    try:
+        folder = _folder(opening, chosen, telling)
+    except OSError as problem:
+        telling.tell(Refused(problem.strerror or type(problem).__name__))
+        return
+    profile = PROFILES[opening.profile] if opening.profile is not None else None
+    observer = Observer(ObserverSettings(chosen, profile), folder, on_finding=telling.tell, log=telling.warn)
+    telling.tell(Opened())
+    exchanges = Exchanges()
+    for entries in incoming:
+        for entry in entries:
+            _judge(entry, exchanges, observer, telling)
+    observer.finish()
+    telling.tell(Finished())
+
+
+class _Telling:
+    """Everything that is said to the proxy. Once the proxy is gone nobody is told, and judging goes on."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._faults = Faults()
+
+    def tell(self, message: Message) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._out.write(framed(message))
+            self._out.flush()
+
+    def warn(self, sentence: str) -> None:
+        self.tell(Said(logging.WARNING, sentence))
+
+    def fault(self, problem: Exception) -> None:
+        sentence = self._faults.sentence(problem)
+        if sentence is not None:
+            self.warn(sentence)
+
+
+def _judge(entry: Entry, exchanges: Exchanges, observer: Observer, telling: _Telling) -> None:
+    try:
+        for origin, observation in exchanges.take(entry):
+            observer.observe(origin, observation)
+    except Exception as problem:
+        telling.fault(problem)
+
+
+def _folder(opening: Opening, rules: Sequence[Rule], telling: _Telling) -> OutputFolder:
+    started = time.monotonic()
+    while True:
+        try:
+            return OutputFolder(opening.output, rules=rules, log=telling.warn)
+        except OSError as problem:
+            if problem.errno != errno.EBUSY or time.monotonic() - started > LAST_RUN_PATIENCE_S:
+                raise
+        time.sleep(0.1)
+
+
+def _own_output() -> BinaryIO:
+    """The pipe to the proxy, out of reach of whatever prints."""
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return out
+
+
+def _leave_signals_to_the_proxy() -> None:
+    """Its end of the pipe closes when it ends, for whatever reason. That is the only sign to stop."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)

@@ -1,0 +1,84 @@
+"""What the proxy and the judge's process say to each other, and how it is framed on the pipes between them.
+
+Both are this program, and the pipes are theirs alone; so the frames are pickles.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+from mcp_wire.judging.finding import Finding
+
+_LENGTH: Final = struct.Struct("<Q")
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The proxy's first word: by what to judge, and where to write. `profile` None: by evidence."""
+
+    output: Path
+    profile: str | None
+    extended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The output folder is ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """There will be no judging. `why` is a clause: "it cannot be written (Read-only file system)"."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence for the log, at a level of the `logging` module. It holds nothing from the wire."""
+
+    level: int
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A new finding, for a log line or a user interface. Everything in it is redacted.
+
+    `flow` is the exchange as the edge named it, None where the finding is about none (or an old one). `transcript` is
+    the file name within the output folder, None for what concerns no conversation.
+    """
+
+    finding: Finding
+    flow: str | None
+    transcript: str | None
+    profile: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Everything that was handed over is judged, and the report is written."""
+
+
+Message = Opened | Refused | Said | Reported | Finished
+
+
+def framed(content: object) -> bytes:
+    """One frame: the length of a pickle, and the pickle."""
+    data = pickle.dumps(content, pickle.HIGHEST_PROTOCOL)
+    return _LENGTH.pack(len(data)) + data
+
+
+def frames(stream: IO[bytes]) -> Iterator[Any]:
+    """What the frames of a stream hold, up to its end. A frame that the other side did not finish is left out."""
+    while len(head := stream.read(_LENGTH.size)) == _LENGTH.size:
+        (length,) = _LENGTH.unpack(head)
+        data = stream.read(length)
+        if len(data) < length:
+            return
+        yield pickle.loads(data)
