@@ -433,6 +433,8 @@ def _server_response(message: Message, conversation: Conversation) -> Verdicts:
     origin = exchange.stream.origin if exchange.stream is not None else exchange
     if session.calls["client"].forgotten:
         yield CannotTell("requests of the client may have been forgotten")
+    elif conversation.unread_post is not None:
+        yield CannotTell("the request that it answers may be in a body that was not captured")
     elif origin.calls or (origin.request.method.upper() == "POST" and origin.request.body.is_json):
         yield Violated(message.path, "The response carries an id that its request did not have.")
     elif session.from_start and not session.may_be_shared and not conversation.has_gaps:
@@ -462,6 +464,10 @@ def response_is_the_only_one(message: Message, conversation: Conversation) -> Ve
         yield SATISFIED
     elif _was_redelivered(message.exchange) or _was_redelivered(call.responses[0].exchange):
         yield CannotTell("a resumed stream may deliver a response again")
+    elif message.sender == "client" and conversation.has_unread_streams:
+        yield CannotTell("the server may have asked again on a stream that was not read whole")
+    elif conversation.unread_post is not None or conversation.has_gaps:
+        yield CannotTell("the request may have been sent again in what was not captured")
     elif call.request.exchange is not message.exchange and message.exchange.session.may_be_shared:
         yield CannotTell("without a session id it may answer another client's request with the same id")
     else:
