@@ -157,6 +157,15 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(len(ordinals._reserved) <= 100 for ordinals in labels._ordinals.values())
 
 
+def test_event_ids_outlive_other_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_VALUES_REMEMBERED", 100)
+    labels = Labels()
+    assert labels.text("event 1", "cursor") == "cursor-1"
+    for number in range(1000):
+        labels.text(f"value {number}")
+    assert labels.text("event 1") == "cursor-1"
+
+
 def test_is_number_label() -> None:
     assert is_number_label(10**12 + 1)
     assert is_number_label(-(10.0**12 + 3.5))

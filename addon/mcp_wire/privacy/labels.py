@@ -20,13 +20,16 @@ from mcp_wire.wire.strict_json import LongInteger
 Kind = Literal["redacted", "session", "cursor", "id", "name", "method", "param", "host"]
 """What a value was first seen as. It only makes the prefix of the label."""
 
-MAX_VALUES_REMEMBERED: Final = 262_144
+MAX_VALUES_REMEMBERED: Final = 65_536
 """Values whose label is known. Beyond it, those unused for longest are forgotten: seen again, they get a new label."""
+
+MAX_IDENTIFIERS_REMEMBERED: Final = 131_072
+"""The same for ids of sessions, events and requests, which rules compare over the whole of a conversation."""
 
 MAX_RECENT_NUMBERS: Final = 4_096
 """Integers whose label is found at once: long lists of numbers repeat them."""
 
-MAX_LABELS_RESERVED: Final = 262_144
+MAX_LABELS_RESERVED: Final = 131_072
 """Numbers of labels that were found in the traffic itself, for one prefix."""
 
 NUMBER_BASE: Final = 1_000_000_000_000
@@ -45,6 +48,7 @@ GUESSABLE_BELOW: Final = 16
 COUNTER_DIGITS: Final = 19
 """So do decimal numbers of up to this length: counters and times."""
 
+_IDENTIFIERS: Final = frozenset({"session", "cursor", "id"})
 _OVERLONG: Final = "x" * NAME_LIMIT
 _LABEL: Final = re.compile(
     r"[ \t]?(?:(session|weak)[- ]([A-Z]{1,4})|(cursor|id|name|method|param|host|redacted)-([1-9][0-9]{0,6})"
@@ -76,8 +80,9 @@ class Labels:
     """The labels of one conversation. Memory is bounded; every call is linear in the length of its value."""
 
     def __init__(self) -> None:
-        self._texts = _Remembered()
-        self._numbers = _Remembered()
+        self._identifiers = _Remembered(MAX_IDENTIFIERS_REMEMBERED)
+        self._texts = _Remembered(MAX_VALUES_REMEMBERED)
+        self._numbers = _Remembered(MAX_VALUES_REMEMBERED)
         self._recent: dict[int, int] = {}
         self._ordinals: dict[str, _Ordinals] = {}
 
@@ -86,10 +91,10 @@ class Labels:
         if not value or value.isspace():
             return value
         key = _key(value)
-        label = self._texts.get(key)
+        label = self._texts.get(key) or self._identifiers.get(key)
         if label is None:
             label = self._own(value) or self._new(value, kind)
-            self._texts.put(key, label)
+            (self._identifiers if kind in _IDENTIFIERS else self._texts).put(key, label)
         return label
 
     def number(self, value: float | LongInteger) -> int | float:
@@ -224,9 +229,10 @@ class _Ordinals:
 class _Remembered:
     """Labels by value, in two generations: what was used since the last turn survives the next."""
 
-    __slots__ = ("_old", "_young")
+    __slots__ = ("_old", "_size", "_young")
 
-    def __init__(self) -> None:
+    def __init__(self, size: int) -> None:
+        self._size = size // 2
         self._young: dict[str | bytes, str] = {}
         self._old: dict[str | bytes, str] = {}
 
@@ -239,7 +245,7 @@ class _Remembered:
         return found
 
     def put(self, key: str | bytes, label: str) -> None:
-        if len(self._young) >= MAX_VALUES_REMEMBERED // 2:
+        if len(self._young) >= self._size:
             self._old, self._young = self._young, {}
         self._young[key] = label
 

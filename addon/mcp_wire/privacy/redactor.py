@@ -227,9 +227,8 @@ class Redactor:
 def _calls_tool(request: RequestSeen) -> bool:
     """By its body; by its header where the body is no message."""
     value = request.body.value
-    if isinstance(value, dict):
-        return value.get("method") == _TOOL_CALL
-    return not isinstance(value, list) and request.headers.get("mcp-method") == _TOOL_CALL
+    method = value.get("method") if isinstance(value, dict) else None
+    return (method if isinstance(method, str) else request.headers.get("mcp-method")) == _TOOL_CALL
 
 
 def _chunks(exchange: str, chunks: list[Redacted]) -> list[Observation]:
