@@ -413,7 +413,7 @@ def _client_response(message: Message, conversation: Conversation) -> Verdicts:
     session = message.exchange.session
     if message.envelope.names_no_request:
         return
-    seen_whole = session.from_start and conversation.complete_from_start and not conversation.has_gaps
+    seen_whole = session.from_start and conversation.complete_from_start and not conversation.has_unread_streams
     if not seen_whole or session.may_be_shared or session.calls["server"].forgotten:
         yield CannotTell("requests of the server may have been missed")
     else:
@@ -437,7 +437,7 @@ def _server_response(message: Message, conversation: Conversation) -> Verdicts:
         yield CannotTell("the request that it answers may be in a body that was not captured")
     elif origin.calls or (origin.request.method.upper() == "POST" and origin.request.body.is_json):
         yield Violated(message.path, "The response carries an id that its request did not have.")
-    elif session.from_start and not session.may_be_shared and not conversation.has_gaps:
+    elif session.from_start and not session.may_be_shared:
         yield Violated(message.path, "The response carries an id that the client never used.")
     else:
         yield CannotTell("the request that it answers may have been missed")
@@ -466,8 +466,8 @@ def response_is_the_only_one(message: Message, conversation: Conversation) -> Ve
         yield CannotTell("a resumed stream may deliver a response again")
     elif message.sender == "client" and conversation.has_unread_streams:
         yield CannotTell("the server may have asked again on a stream that was not read whole")
-    elif conversation.unread_post is not None or conversation.has_gaps:
-        yield CannotTell("the request may have been sent again in what was not captured")
+    elif message.sender == "server" and conversation.unread_post is not None:
+        yield CannotTell("the request may have been sent again in a body that was not captured")
     elif call.request.exchange is not message.exchange and message.exchange.session.may_be_shared:
         yield CannotTell("without a session id it may answer another client's request with the same id")
     else:
