@@ -290,6 +290,8 @@ def test_a_resumed_stream_ends_with_its_response_too() -> None:
     [
         (call(legacy(), 5, comment(), "retry: 9\n\n", primed(), event(answered(5), "e-1")), "satisfied"),
         (call(legacy(), 5, "id: e-0\n\n", event(answered(5))), "satisfied"),
+        (call(legacy(), 5, "id: e-0\n\n", event(answered(5), "e-1")), "satisfied"),
+        (call(legacy(), 5, event(told("notifications/message", level="info", data=1)), primed()), "violated"),
         (call(legacy(), 5, event("", ""), event(answered(5))), "violated"),
         (call(legacy(), 5, event(answered(5), "e-1")), "violated"),
         (call(legacy(), 5, comment(), ended="open"), "not_observed"),

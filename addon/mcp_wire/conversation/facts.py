@@ -85,6 +85,8 @@ class Exchange:
     """Before the first chunk of an event stream, or between two chunks, as far as their times are known."""
     upstream: list[Exchange] = field(default_factory=list)
     """What an intermediary made of it, where its other side was seen as well: each request that it sent on."""
+    is_primed: bool = False
+    """Before anything else the event stream gave an id on an event without data, so that it can be resumed."""
     has_unread_events: bool = False
     """Some event was larger or deeper than is read, so that messages of its stream may have been missed."""
     unproven: list[Event | Message] = field(default_factory=list)

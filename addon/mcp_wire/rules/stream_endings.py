@@ -213,8 +213,7 @@ def stream_begins_with_priming_event(event: Event, conversation: Conversation) -
         return
     if _version_named_by(exchange) != R2025_11_25 or exchange.head is None or exchange.head.status != 200:
         return
-    primed = (block.id and block.data == "") or (exchange.events > 1 and block.id is None and block.last_event_id)
-    if primed:
+    if exchange.is_primed:
         yield SATISFIED
     else:
         yield Violated(event.path, "The stream does not begin with an event that has an id and empty data.")
