@@ -340,9 +340,14 @@ def test_a_tool_name_stays_unless_it_looks_like_a_key() -> None:
     long = redacted_value(call("n" * 129))["params"]["name"]
     assert len(long) > 128
     assert "nnn" not in long
+    for name, label in (("sk_4f9aK2mQ7xLw8Zt3", "tool-1"), ("sk=4f9aK2mQ7xLw8Zt3", "tool-1!"), ("n" * 140, None)):
+        shown = redacted_value(call(name))["params"]["name"]
+        assert label is None or shown == label
+        assert redacted_value(call(shown)) == call(shown)
+        assert redacted_headers(("Mcp-Name", name), body=call(name)).get("mcp-name") == shown
     hidden = Redactor(keep_tool_names=False)
     assert redacted_headers(("Mcp-Name", "get_weather"), body=call("get_weather"), redactor=hidden).get("Mcp-Name") == (
-        "name-1"
+        "tool-1"
     )
 
 

@@ -22,10 +22,11 @@ from mcp_wire.privacy.allow_lists import (
     WORDS_OF_MEDIA_TYPES,
 )
 from mcp_wire.privacy.json_places import CONTENT, FREE, INPUT_REQUEST, MESSAGE, PARAMS_OF, Names, Place, Scalars
-from mcp_wire.privacy.labels import is_label, undecodable_part
+from mcp_wire.privacy.labels import NAME_LIMIT, is_label, undecodable_part
 from mcp_wire.privacy.trace_context import is_baggage, is_trace_parent, is_trace_state
 from mcp_wire.privacy.values import Values, is_product_name, is_product_version, looks_random, names_a_secret
 from mcp_wire.protocol.methods import is_defined_anywhere
+from mcp_wire.protocol.mirrored_headers import looks_like_sentinel
 from mcp_wire.wire.strict_json import MAX_DEPTH, MISSING, LongInteger, dump_json, read_json
 
 MAX_JSON_TEXT: Final = 1024 * 1024
@@ -36,7 +37,7 @@ MAX_TOOL_NAMES: Final = 10_000
 
 _KEPT_INTEGER: Final = 10**19
 _NOTIFICATION: Final = "notifications/"
-_TOOL_NAME: Final = re.compile(r"\w(?:[\w.\-/: ]{0,126}\w)?|[\w.\-/:]")
+_MAX_SPACES: Final = 3
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _NO_TOKEN: Final = "("
 _SECRET: Final = "-secret"
@@ -248,20 +249,13 @@ class JsonRedaction:
         return self._values.uri(value) if value.startswith("/") else self._values.text(value, "name")
 
     def tool_name(self, value: str) -> str:
-        """The name of a tool stays, unless it looks like a key or is none that a tool may have."""
+        """The name of a tool stays, unless it looks like a key, a sentence or a URL."""
         if value in self._tool_names:
             return value
-        keep = (
-            self._keep_tool_names
-            and len(self._tool_names) < MAX_TOOL_NAMES
-            and _TOOL_NAME.fullmatch(value) is not None
-            and not is_label(value)
-            and not looks_random(value)
-        )
-        if not keep:
-            return self.mirrored_name(value)
-        self._tool_names.add(value)
-        return value
+        if self._keep_tool_names and len(self._tool_names) < MAX_TOOL_NAMES and _is_tool_name(value):
+            self._tool_names.add(value)
+            return value
+        return self._values.uri(value) if value.startswith("/") else self._values.text(value, "tool")
 
     def _reference(self, value: str) -> str:
         document, hash_mark, pointer = value.partition("#")
@@ -307,6 +301,20 @@ def _number_stays(value: float | LongInteger, scalars: Scalars) -> bool:
     if scalars not in ("number", "id") or isinstance(value, LongInteger):
         return False
     return isinstance(value, float) or abs(value) < _KEPT_INTEGER
+
+
+def _is_tool_name(value: str) -> bool:
+    """Also names that no tool should have: what is wrong with them is in their characters."""
+    return (
+        0 < len(value) <= NAME_LIMIT
+        and value.isprintable()
+        and value == value.strip()
+        and value.count(" ") <= _MAX_SPACES
+        and "://" not in value
+        and not looks_like_sentinel(value)
+        and not is_label(value)
+        and not looks_random(value)
+    )
 
 
 def _stays(value: str, scalars: Scalars) -> bool:

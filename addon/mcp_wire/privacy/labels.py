@@ -2,7 +2,8 @@
 
 A label says nothing of its value but these properties, which verdicts hang on: non-ASCII characters, undecodable bytes,
 lone surrogates, NUL, other control characters, whitespace at either end; for session ids also that one is malformed or
-easily guessed, for tool names that one is too long. It is never a hash, and never as long as its value.
+easily guessed, for names of tools that one is too long or has characters that none should have. It is never a hash, and
+never as long as its value.
 
 What already looks like a label stays as it is and keeps its number from others, so that redacting twice changes
 nothing.
@@ -17,7 +18,7 @@ from typing import Final, Literal
 
 from mcp_wire.wire.strict_json import LongInteger
 
-Kind = Literal["redacted", "session", "cursor", "id", "name", "method", "param", "host"]
+Kind = Literal["redacted", "session", "cursor", "id", "name", "tool", "method", "param", "host"]
 """What a value was first seen as. It only makes the prefix of the label."""
 
 MAX_VALUES_REMEMBERED: Final = 65_536
@@ -51,9 +52,10 @@ COUNTER_DIGITS: Final = 19
 _IDENTIFIERS: Final = frozenset({"session", "cursor", "id"})
 _OVERLONG: Final = "x" * NAME_LIMIT
 _LABEL: Final = re.compile(
-    r"[ \t]?(?:(session|weak)[- ]([A-Z]{1,4})|(cursor|id|name|method|param|host|redacted)-([1-9][0-9]{0,6})"
-    rf"(?:-{_OVERLONG})?)(?:é?\ufffd?\ud800?\x00?[\n\x1f]?)[ \t]?"
+    r"[ \t]?(?:(session|weak)[- ]([A-Z]{1,4})|(cursor|id|name|tool|method|param|host|redacted)-([1-9][0-9]{0,6})"
+    rf"!?(?:-{_OVERLONG})?)(?:é?\ufffd?\ud800?\x00?[\n\x1f]?)[ \t]?"
 )
+_TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_.-]*")
 _CONTROL: Final = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _OTHER_NON_ASCII: Final = re.compile("[^\x00-\x7f\ufffd\ud800-\udfff]")
@@ -174,8 +176,10 @@ class Labels:
             label = f"{prefix}{joint}{_letters(self._of(prefix).next())}"
         else:
             label = f"{kind}-{self._of(kind).next()}"
-            if kind == "name" and len(value) > NAME_LIMIT:
-                label += f"-{_OVERLONG}"
+            if kind == "tool":
+                label += ("" if _TOOL_NAME.fullmatch(value) else "!") + (
+                    f"-{_OVERLONG}" if len(value) > NAME_LIMIT else ""
+                )
         return f"{before}{label}{_markers(inner)}{after}"
 
     def _of(self, prefix: str) -> _Ordinals:

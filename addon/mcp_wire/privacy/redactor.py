@@ -17,6 +17,7 @@ from mcp_wire.privacy.header_redaction import HeaderRedaction, is_mcp_header
 from mcp_wire.privacy.json_redaction import JsonRedaction, JsonTree
 from mcp_wire.privacy.stream_redaction import Redacted, StreamRedaction
 from mcp_wire.privacy.values import Values, is_product_name, is_product_version
+from mcp_wire.protocol.methods import is_defined_anywhere
 from mcp_wire.wire.body import Body
 from mcp_wire.wire.headers import NO_HEADERS
 from mcp_wire.wire.observation import (
@@ -156,7 +157,7 @@ class Redactor:
         self._headers.remember(request.headers)
         # The body first: a mirrored header is shown as the body's value is.
         body = redact_body(request.body, self._json)
-        if _calls_tool(request):
+        if _may_call_tool(request):
             self._headers.remember_tool(request.headers)
         return replace(
             request,
@@ -224,11 +225,13 @@ class Redactor:
         return value if is_product_version(value) else self._values.text(value)
 
 
-def _calls_tool(request: RequestSeen) -> bool:
-    """By its body; by its header where the body is no message."""
+def _may_call_tool(request: RequestSeen) -> bool:
+    """By the method in its body, failing that by its header; where neither tells, nothing is said against it."""
     value = request.body.value
-    method = value.get("method") if isinstance(value, dict) else None
-    return (method if isinstance(method, str) else request.headers.get("mcp-method")) == _TOOL_CALL
+    for method in (value.get("method") if isinstance(value, dict) else None, request.headers.get("mcp-method")):
+        if isinstance(method, str) and is_defined_anywhere(method):
+            return method == _TOOL_CALL
+    return True
 
 
 def _chunks(exchange: str, chunks: list[Redacted]) -> list[Observation]:
