@@ -52,6 +52,12 @@ def test_a_late_cancellation_is_a_warning() -> None:
     assert found(talk, code) == [f"{code} warning /exchanges/3/request/body"]
 
 
+def test_without_times_nothing_is_late() -> None:
+    talk = call(legacy("2025-06-18").begin(), event(answered(8)), ended="complete")
+    talk.notify("notifications/cancelled", {"requestId": 8})
+    assert outcome(talk, "cancel_unknown_request") == "satisfied"
+
+
 @pytest.mark.parametrize(
     ("sent", "expected"),
     [
@@ -129,6 +135,26 @@ def test_tasks_are_cancelled_by_request(params: Json, result: Json | None, expec
     chunks = [primed()] + ([] if result is None else [event(answered(8, result), "e-1")])
     talk.ask("tools/call", params, id=8, answer=stream(*chunks)).notify("notifications/cancelled", {"requestId": 8})
     assert outcome(talk, "task_cancelled_by_notification") == expected
+
+
+def test_a_server_cannot_cancel_the_clients_task_at_all() -> None:
+    talk = legacy().begin(server={"tools": {}, "tasks": {}})
+    talk.ask("tools/call", calling() | {"task": {}}, id=8, result=CREATED).get(stream(event(cancelling(8))))
+    assert found(talk, "task_cancelled_by_notification") == []
+    assert outcome(talk, "cancel_unknown_request") == "violated"
+
+
+@pytest.mark.parametrize(
+    ("talk", "expected"),
+    [
+        (modern().list().call(id=5, answer=stream(ended="server_closed")), "not_observed"),
+        (modern().list().call(id=5, answer=stream(event(modern_answer(5)), ended="client_closed")), "not_observed"),
+        (modern().list().notify("notifications/progress", {"progressToken": 1, "progress": 1}), "not_observed"),
+        (modern().list().notify("notifications/cancelled", {"requestId": 5}), "violated"),
+    ],
+)
+def test_cancellations_that_are_posted_at_2026(talk: Talk, expected: str) -> None:
+    assert outcome(talk, "cancel_notification_on_http") == expected
 
 
 def test_closing_is_cancelling_at_2026() -> None:

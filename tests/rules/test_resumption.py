@@ -145,6 +145,8 @@ def refused(status: int, body: Any = None) -> Talk:
         (again(cut(), id=6), "satisfied"),
         (again(cut(params=calling(a=1)), params=calling(a=2)), "not_observed"),  # request_id_reused
         (again(cut(talk=legacy(session=None, complete=False))), "cannot_tell"),
+        (again(cut(talk=legacy(session=None, complete=False).begin())), "cannot_tell"),
+        (again(cut(talk=legacy(session=None).begin())), "violated"),
         (again(refused(503)), "violated"),  # a gateway sends it after the server was reached, too
         (again(refused(401)), "not_observed"),
         (again(refused(429)), "not_observed"),
@@ -218,6 +220,7 @@ def listed(annotations: Json) -> Talk:
         (again(cut(talk=listed({"readOnlyHint": "yes"})), id=6), "violated"),
         (again(cut(talk=listed({"readOnlyHint": True}).ask(id=2, at=-5, until=-4)), id=6), "satisfied"),
         (again(refused(401), id=6), "not_observed"),
+        (again(cut(version="2025-06-18")), "not_observed"),  # post_replayed_same_id
         (again(refused(504), id=6), "violated"),
         (modern_pair(4_000, id=6), "violated"),
     ],

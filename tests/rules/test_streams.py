@@ -21,6 +21,7 @@ from tests.rules.streams import (
 from tests.rules.talk import Json, Talk, found, legacy, modern, outcome, refusal, stream
 
 CHANGED = told("notifications/tools/list_changed")
+ABOUT_TASK = {"params": {"_meta": {"io.modelcontextprotocol/related-task": {"taskId": "k"}}}}
 GONE = {"status": 200, "headers": {}}
 TASK = {"task": {"taskId": "k", "status": "working", "createdAt": "2026-01-10T10:30:00Z", "ttl": None}}
 
@@ -131,6 +132,12 @@ def test_only_listen_streams_carry_changes_at_2026(method: str) -> None:
     assert found(talk, code) == [f"{code} error /exchanges/0/response/chunks/0"]
     listening = modern().list().ask("subscriptions/listen", {"notifications": {}}, answer=stream(event(told(method))))
     assert found(listening, code) == []
+
+
+def test_a_cut_transcript_does_not_show_which_tokens_a_request_had() -> None:
+    talk = modern(shape=False).list().call(id=1, meta={"progressToken": "t"}, answer=stream(), at=0)
+    talk.call(id=2, answer=stream(event(progressed("t", 1), at=20), event(modern_answer(2), at=30)), at=10)
+    assert outcome(talk, "unrelated_message_on_stream") == "cannot_tell"
 
 
 # Replays
@@ -268,6 +275,7 @@ def test_a_legacy_server_owes_a_probe_nothing() -> None:
             "violated",
         ),
         ([event(answered(5)), event(told("notifications/tasks/status", taskId="k"))], "complete", None, "satisfied"),
+        ([event(answered(5)), event(asked("s", "roots/list") | ABOUT_TASK)], "complete", None, "satisfied"),
     ],
 )
 def test_streams_that_stay_open(chunks: list[Any], ended: str, until: float | None, expected: str) -> None:

@@ -261,7 +261,8 @@ class Conversation:
         self.event_ids.take(event, stream)
         if block.id is not None:
             stream.cursor = block.id or None
-            if block.id and not block.data and event.exchange.dispatched <= block.dispatched:
+            is_empty = not block.data and not block.too_large
+            if block.id and is_empty and event.exchange.dispatched <= block.dispatched:
                 event.exchange.is_primed = True
         if block.retry_ms is not None:
             stream.retry_ms = block.retry_ms
