@@ -10,6 +10,7 @@ import functools
 import itertools
 import logging
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from mitmproxy import connection, ctx, exceptions, http
@@ -21,14 +22,27 @@ from mcp_wire.live.clock import Clock, Microseconds
 from mcp_wire.live.exchange import read_body
 from mcp_wire.live.faults import Faults
 from mcp_wire.live.loaded import LoadedEntry, LoadedFlows
-from mcp_wire.live.marks import CHUNKS, ENDED, RECEIVED
-from mcp_wire.live.messages import endpoint, head_of, headers, origin_of, target
+from mcp_wire.live.marks import (
+    CHUNKS,
+    ENDED,
+    IN_SCOPE,
+    MARK,
+    NO_REQUEST_BODY,
+    NO_RESPONSE_BODY,
+    RECEIVED,
+    TIMES,
+    UNSEEN_BOUNDARIES,
+    SeenTimes,
+    remove_marks,
+)
+from mcp_wire.live.messages import endpoint, head_of, headers, target
 from mcp_wire.live.options import OPTIONS, BadOption, Settings, refusal, repair_deferred, settings_of
 from mcp_wire.live.outbox import PAUSE_S
 from mcp_wire.live.outgoing import Judging, Outgoing
-from mcp_wire.live.parts import MAX_BODY_OCTETS, TOO_LARGE, Ending, EndPart, HeadPart, RequestPart
+from mcp_wire.live.parts import TOO_LARGE, Ending, EndPart, HeadPart, RequestPart
 from mcp_wire.live.probation import Probation
 from mcp_wire.live.recognition import Recogniser, Verdict
+from mcp_wire.live.stored import request_part, stored_request, was_observed
 from mcp_wire.live.tap import Allowance, BodyTap, Copy, ResponseTap
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.media_types import essence
@@ -47,7 +61,7 @@ MAX_EVIDENCE_OCTETS: Final = 64 * 1024
 class _Watched:
     """One live flow that is, or may turn out to be, MCP."""
 
-    __slots__ = ("at", "exchange", "flow", "head", "request_tap", "response_tap", "verdict")
+    __slots__ = ("at", "exchange", "flow", "head", "head_at", "request", "request_tap", "response_tap", "verdict")
 
     def __init__(self, flow: http.HTTPFlow, verdict: Verdict, at: Microseconds) -> None:
         self.flow = flow
@@ -55,7 +69,10 @@ class _Watched:
         self.at = at
         """When the request was complete; until then, when its head came."""
         self.exchange: Outgoing | None = None
+        self.request: tuple[Microseconds, RequestPart] | None = None
+        """As it was handed over, and the time that it was given."""
         self.head: HeadPart | None = None
+        self.head_at: Microseconds | None = None
         self.request_tap: BodyTap | None = None
         self.response_tap: ResponseTap | None = None
 
@@ -176,6 +193,7 @@ class ConformanceAddon:
         if not flow.live:
             self._gather(flow)
             return
+        remove_marks(flow.metadata)
         at = self._notice(flow)
         verdict = Verdict.BODY_DECIDES if self._scope else self.recogniser.head(*self._head(flow))
         if verdict is Verdict.OTHER and not self._scope:
@@ -203,7 +221,10 @@ class ConformanceAddon:
         at = self._notice(flow)
         watched = self._watched.get(flow.id)
         if watched is not None and watched.exchange is None:
+            # Everything is handed over in the order of its times: what is told only now has come only now.
+            watched.at = at
             self._recognise_late(watched)
+            at = self._clock.now()
         exchange = watched.exchange if watched is not None else None
         head = head_of(flow, boundaries_observed=flow.response.raw_content is None)  # type: ignore[union-attr]
         if watched is None or exchange is None:
@@ -219,7 +240,7 @@ class ConformanceAddon:
             return
         if not exchange.on_probation:
             self.recogniser.answered(endpoint(flow), head.status, head.headers)
-        watched.head = head
+        watched.head, watched.head_at = head, at
         self._tap_response(watched, head)
         exchange.put(at, head)
 
@@ -239,6 +260,7 @@ class ConformanceAddon:
             return
         idle = self._is_idle(flow)
         if watched.exchange is None and watched.verdict is Verdict.MCP:
+            watched.at = self._notice(flow)
             self._begin(watched, self._request_part(flow, None, "the request was not completed"))
         self._finish(watched, endings.of_error(flow, idle=idle))
 
@@ -293,6 +315,7 @@ class ConformanceAddon:
 
     def _begin(self, watched: _Watched, part: RequestPart) -> None:
         watched.exchange = self._exchange(part, watched.verdict is Verdict.FIRST_EVENT_DECIDES)
+        watched.request = watched.at, part
         watched.exchange.put(watched.at, part)
 
     def _exchange(self, part: RequestPart, on_probation: bool) -> Outgoing:
@@ -302,19 +325,7 @@ class ConformanceAddon:
         return Outgoing(f"x-{self._exchanges}", self._judging, probation)
 
     def _request_part(self, flow: http.HTTPFlow, raw: bytes | None, why_not: str) -> RequestPart:
-        request = flow.request
-        if raw is not None and len(raw) > MAX_BODY_OCTETS:
-            raw, why_not = None, TOO_LARGE
-        return RequestPart(
-            origin_of(flow),
-            request.method,
-            target(flow),
-            request.http_version,
-            headers(request),
-            raw,
-            why_not,
-            exact_scope=self._scope,
-        )
+        return request_part(flow, raw, why_not, exact_scope=self._scope)
 
     # Bodies
 
@@ -369,28 +380,51 @@ class ConformanceAddon:
 
     def _finish(self, watched: _Watched, ending: Ending) -> None:
         """The end of a flow, whichever hook brings it first."""
-        flow, exchange, tap = watched.flow, watched.exchange, watched.response_tap
+        exchange, tap = watched.exchange, watched.response_tap
         self._drop(watched)
         at = self._clock.now()
         body, why_not = self._response_body(watched, ending)
         if exchange is None or exchange.silent:
             return
-        for name in (CHUNKS, ENDED, RECEIVED):  # a replayed flow brings those of its first run along
-            flow.metadata.pop(name, None)
-        if ending.ended is not None:
-            flow.metadata[ENDED] = str(ending.ended)
-        if tap is not None:
-            flow.metadata[RECEIVED] = tap.received
-            if watched.head is not None and watched.head.events:
-                flow.metadata[CHUNKS] = bytes(tap.marks.packed)
         head = watched.head
+        pieces = b"" if tap is None else bytes(tap.marks.packed)
         if head is not None and head.events:
             if tap is None and body:
                 exchange.chunk(at, body)
+                pieces = MARK.pack(self._clock.zero_wall_us + at, len(body))
                 at = self._clock.now()
             body = None
         octets = tap.received if tap is not None else (len(body) if body is not None else None)
         exchange.put(at, EndPart(ending, octets, body, why_not))
+        if not exchange.silent:
+            self._mark(watched, ending, at, pieces, why_not if body is None else None)
+
+    def _mark(
+        self, watched: _Watched, ending: Ending, at: Microseconds, pieces: bytes, no_response_body: str | None
+    ) -> None:
+        """Note with the flow what its file would not tell otherwise."""
+        assert watched.request is not None
+        request_at, request = watched.request
+        metadata, head, zero = watched.flow.metadata, watched.head, self._clock.zero_wall_us
+        head_us = None if watched.head_at is None else zero + watched.head_at
+        metadata[TIMES] = SeenTimes(zero + request_at, head_us, zero + at).packed()
+        if request.exact_scope:
+            metadata[IN_SCOPE] = True
+        if request.raw is None:
+            metadata[NO_REQUEST_BODY] = request.why_not
+        if ending.ended is not None:
+            metadata[ENDED] = str(ending.ended)
+        if watched.response_tap is not None:
+            metadata[RECEIVED] = watched.response_tap.received
+        if head is None:
+            return
+        if not head.events:
+            if no_response_body is not None:
+                metadata[NO_RESPONSE_BODY] = no_response_body
+            return
+        metadata[CHUNKS] = pieces
+        if not head.boundaries_observed:
+            metadata[UNSEEN_BOUNDARIES] = True
 
     def _response_body(self, watched: _Watched, ending: Ending) -> tuple[bytes | None, str]:
         """The response's body as far as it is known to be whole. Leaves a copy with the flow, for whoever shows it."""
@@ -469,25 +503,22 @@ class ConformanceAddon:
                 judging.flush()
 
     def _begin_loaded(self, flow: http.HTTPFlow) -> tuple[Outgoing, RequestPart] | None:
-        raw = flow.request.raw_content
-        verdict = Verdict.BODY_DECIDES if self._scope else self.recogniser.head(*self._head(flow))
+        part = replace(stored_request(flow), exact_scope=self._scope)
+        verdict = Verdict.MCP if was_observed(flow) else self.recogniser.head(*self._head(flow))
         if self._scope:
             is_mcp = self._in_scope(flow)
         elif verdict is Verdict.BODY_DECIDES:
-            is_mcp = self._shows_mcp(flow, raw)
+            is_mcp = self._shows_mcp(flow, part.raw)
         else:
             is_mcp = verdict is not Verdict.OTHER
         if flow.response is not None and verdict is not Verdict.OTHER and "mcp-session-id" in flow.response.headers:
             is_mcp = True
         if not is_mcp:
             return None
-        part = self._request_part(flow, raw, "the file does not hold it")
         exchange = self._exchange(part, verdict is Verdict.FIRST_EVENT_DECIDES)
         if flow.response is not None and not exchange.on_probation:
             self.recogniser.answered(part.origin.endpoint, flow.response.status_code, headers(flow.response))
         return exchange, part
-
-    # Faults
 
     def fault(self, problem: Exception) -> None:
         """Say once what went wrong in here."""

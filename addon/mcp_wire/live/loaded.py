@@ -12,12 +12,10 @@ from typing import Final
 
 from mitmproxy import http
 
-from mcp_wire.live import endings
 from mcp_wire.live.clock import TICK, Microseconds
-from mcp_wire.live.marks import received_octets, stored_chunks
-from mcp_wire.live.messages import head_of
 from mcp_wire.live.outgoing import Outgoing
-from mcp_wire.live.parts import EndPart, HeadPart, LostPart, Part, RequestPart
+from mcp_wire.live.parts import EndPart, Part, RequestPart
+from mcp_wire.live.stored import begun_us, stored_parts
 from mcp_wire.wire.observation import Ended
 
 MAX_GATHERED_OCTETS: Final = 256 * 1024 * 1024
@@ -71,7 +69,7 @@ class LoadedFlows:
 
     def entries(self) -> Iterator[LoadedEntry]:
         """Everything gathered, in the order of time, with strictly increasing times. Empties the collection."""
-        flows = sorted(self._flows.values(), key=lambda flow: flow.request.timestamp_start)
+        flows = sorted(self._flows.values(), key=begun_us)
         self._flows.clear()
         self._octets = 0
         parts: list[LoadedEntry] = []
@@ -79,7 +77,7 @@ class LoadedFlows:
             begun = self._begin(flow)
             if begun is not None:
                 exchange, request = begun
-                parts += (LoadedEntry(exchange, at, part) for at, part in _parts(flow, request))
+                parts += (LoadedEntry(exchange, at, part) for at, part in stored_parts(flow, request))
         # What was still running was so when everything else was over: that the capture stopped is seen last.
         parts.sort(key=lambda entry: (_is_open_end(entry.part), entry.at))
         for entry in parts:
@@ -88,39 +86,5 @@ class LoadedFlows:
             yield replace(entry, at=self._last)
 
 
-def _parts(flow: http.HTTPFlow, request: RequestPart) -> Iterator[tuple[Microseconds, Part]]:
-    """The parts of one flow. Times never run backwards within it, whatever the file says."""
-    at = _us(flow.request.timestamp_end or flow.request.timestamp_start)
-    yield at, request
-    ending = endings.of_stored(flow)
-    response = flow.response
-    if response is None:
-        yield max(at, _us(flow.error.timestamp) if flow.error is not None else at), EndPart(ending, None, None, "")
-        return
-    at = max(at, _us(response.timestamp_start))
-    head, body = head_of(flow), response.raw_content
-    passed = received_octets(flow.metadata)
-    cut_short = body is None or (passed is not None and passed > len(body))
-    if head.events:
-        chunks, observed = stored_chunks(body or b"", flow.metadata)
-        yield at, HeadPart(head.status, head.headers, True, observed and not cut_short, head.http_version)
-        for chunk in chunks:
-            at = max(at, chunk.wall_us if chunk.wall_us is not None else at)
-            yield at, chunk.data
-        if cut_short:
-            yield at, LostPart("the file does not hold the whole stream")
-    else:
-        yield at, head
-    over = response.timestamp_end or (flow.error.timestamp if flow.error is not None else None)
-    at = max(at, _us(over)) if over is not None else at
-    whole = ending.whole and not cut_short
-    octets = passed if passed is not None else (len(body) if body is not None else None)
-    yield at, EndPart(ending, octets, body if whole else None, "the file does not hold the whole body")
-
-
 def _is_open_end(part: Part) -> bool:
     return isinstance(part, EndPart) and part.ending.ended is Ended.OPEN
-
-
-def _us(seconds: float) -> Microseconds:
-    return round(seconds * 1_000_000)

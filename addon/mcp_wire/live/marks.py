@@ -1,13 +1,14 @@
-"""Chunk boundaries that outlive the process: kept in `flow.metadata`, beside the body in a flow file.
+"""What was seen of a flow besides its bytes: kept in `flow.metadata`, beside the body in a flow file.
 
-A flow file stores a streamed body as one piece. With these marks a flow that is loaded again is judged with the
-boundaries and times that were seen on the wire. Every value is of a type that flow files can hold.
+A flow file stores a streamed body as one piece, and the times at which mitmproxy read heads and bodies, not those at
+which its hooks ran. With these marks a flow that is loaded again is judged as it was when it passed. Every value is of
+a type that flow files can hold.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,8 +21,30 @@ ENDED: Final = "mcp_ended"
 """str: how the exchange ended; absent where that was not known."""
 RECEIVED: Final = "mcp_received"
 """int: octets of the body that passed; more than the stored body has where only its beginning was kept."""
+TIMES: Final = "mcp_times"
+"""bytes: when the request was complete, when the response head came (0: none did) and when the exchange ended, in
+microseconds since 1970, as SEEN. A flow that has them was recognised as MCP when it passed."""
+IN_SCOPE: Final = "mcp_in_scope"
+"""True: the operator had chosen it, so that it was not asked whether it is MCP."""
+UNSEEN_BOUNDARIES: Final = "mcp_unseen_boundaries"
+"""True: the stream came as one piece, from another addon."""
+NO_REQUEST_BODY: Final = "mcp_no_request_body"
+NO_RESPONSE_BODY: Final = "mcp_no_response_body"
+"""str: why that body was not captured, or not as a whole."""
+
+ALL_MARKS: Final = (
+    CHUNKS,
+    ENDED,
+    RECEIVED,
+    TIMES,
+    IN_SCOPE,
+    UNSEEN_BOUNDARIES,
+    NO_REQUEST_BODY,
+    NO_RESPONSE_BODY,
+)
 
 MARK: Final = struct.Struct("<QI")
+SEEN: Final = struct.Struct("<QQQ")
 
 MAX_MARKS: Final = 65_536
 """Chunks of one response whose boundaries are kept: less than 1 MiB. With more, none are: half would be no evidence."""
@@ -44,12 +67,51 @@ class MarkedChunks:
             self.packed.clear()
 
 
+MAX_TIME_US: Final = 253_402_300_799_999_999
+"""The end of the year 9999."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTimes:
+    """Wall-clock times of one exchange; `head_us` None where no response head was seen."""
+
+    request_us: Microseconds
+    head_us: Microseconds | None
+    ended_us: Microseconds
+
+    def packed(self) -> bytes:
+        return SEEN.pack(self.request_us, self.head_us or 0, self.ended_us)
+
+
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
     """One chunk of a stored body; `wall_us` None where its time is not known."""
 
     wall_us: Microseconds | None
     data: bytes
+
+
+def remove_marks(metadata: MutableMapping[Any, Any]) -> None:
+    """A flow that is replayed brings along those of its first run."""
+    for name in ALL_MARKS:
+        metadata.pop(name, None)
+
+
+def seen_times(metadata: Mapping[Any, Any]) -> SeenTimes | None:
+    """The times of a flow that was observed; None where there are none, or none that can be."""
+    packed = metadata.get(TIMES)
+    if not isinstance(packed, bytes) or len(packed) != SEEN.size:
+        return None
+    request_us, head_us, ended_us = SEEN.unpack(packed)
+    if not request_us <= (head_us or request_us) <= ended_us <= MAX_TIME_US:
+        return None
+    return SeenTimes(request_us, head_us or None, ended_us)
+
+
+def reason(metadata: Mapping[Any, Any], name: str) -> str | None:
+    """Why a body was not captured, as NO_REQUEST_BODY or NO_RESPONSE_BODY has it."""
+    value = metadata.get(name)
+    return value if isinstance(value, str) and value else None
 
 
 def stored_chunks(body: bytes, metadata: Mapping[Any, Any]) -> tuple[list[StoredChunk], bool]:
@@ -59,14 +121,15 @@ def stored_chunks(body: bytes, metadata: Mapping[Any, Any]) -> tuple[list[Stored
     """
     packed = metadata.get(CHUNKS)
     marks = list(_marks(packed)) if isinstance(packed, bytes) else []
+    observed = metadata.get(UNSEEN_BOUNDARIES) is not True
     if marks and sum(octets for _, octets in marks) == len(body):
         chunks = []
         position = 0
         for wall_us, octets in marks:
             chunks.append(StoredChunk(wall_us, body[position : position + octets]))
             position += octets
-        return chunks, True
-    return ([StoredChunk(None, body)] if body else []), not body
+        return chunks, observed
+    return ([StoredChunk(None, body)] if body else []), observed and not body
 
 
 def stored_ending(metadata: Mapping[Any, Any]) -> Ended | None:
