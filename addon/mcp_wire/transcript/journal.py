@@ -48,6 +48,8 @@ class JournalHeader:
     profile: str = UNDETERMINED
     interoperability_tuple: Mapping[str, JsonValue] = field(default_factory=dict)
     complete_from_start: bool = False
+    payloads_whole: bool = True
+    """Every member of every payload is there. False of a copy of what a person may have cut parts out of."""
 
 
 JournalRecord = Observation | JournalHeader
@@ -71,6 +73,7 @@ def encode(record: JournalRecord) -> str:
                 "tuple": dict(record.interoperability_tuple),
                 "complete_from_start": record.complete_from_start,
             }
+            | ({} if record.payloads_whole else {"payloads_whole": False})
         )
     members: JsonObject = {"seen": _WORDS[type(record)], "exchange": record.exchange}
     return dump_json(members | timed("t_ms", record.t_ms) | _members(record))
@@ -106,7 +109,8 @@ def _header(members: JsonObject) -> JournalHeader | None:
     profile, named = members.get("profile"), members.get("tuple")
     if not isinstance(profile, str) or not isinstance(named, dict):
         return None
-    return JournalHeader(profile, named, members.get("complete_from_start") is True)
+    complete, whole = members.get("complete_from_start") is True, members.get("payloads_whole") is not False
+    return JournalHeader(profile, named, complete, whole)
 
 
 def _observation(members: JsonObject, exchange: str) -> Observation | None:

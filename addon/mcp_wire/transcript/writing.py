@@ -54,7 +54,8 @@ def transcript_parts(header: JournalHeader, exchanges: Iterable[Recorded]) -> It
     yield f'{{\n "profile": {dump_json(header.profile)},\n'
     if header.interoperability_tuple:
         yield f' "tuple": {dump_json(dict(header.interoperability_tuple))},\n'
-    yield f' "payloads": {dump_json(SHAPE_PAYLOADS)},\n'
+    if header.payloads_whole:
+        yield f' "payloads": {dump_json(SHAPE_PAYLOADS)},\n'
     if header.complete_from_start:
         yield ' "complete_from_start": true,\n'
     yield ' "exchanges": ['

@@ -1,0 +1,88 @@
+"""A transcript that someone else wrote, redacted: the same exchanges in the same places, labels for their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from mcp_wire.judging.declaration import Evidence
+from mcp_wire.privacy.redactor import Redactor
+from mcp_wire.protocol.profiles import UNDETERMINED
+from mcp_wire.transcript.document import Document, exchange_id
+from mcp_wire.transcript.journal import JournalHeader
+from mcp_wire.transcript.reading import observations
+from mcp_wire.transcript.writing import Recorded, gathered
+
+NOBODY: Final = "x-0"
+"""The id of an exchange that is not in the transcript."""
+
+_EXCHANGE: Final = re.compile(r"x-[1-9][0-9]{0,8}")
+_GROUP: Final = re.compile(r"(?:overlap|group)-[1-9][0-9]{0,8}")
+
+
+def redacted_exchanges(document: Document, redactor: Redactor) -> list[Recorded]:
+    """The exchanges that can be read, redacted, in the order of the document.
+
+    Ids of exchanges and labels of overlaps are a person's words: they become `x-N` and `overlap-N`, equal ones equal.
+    """
+    # What profile it is under changes nothing about what was seen.
+    known = document if document.is_judged else Document(document.members | {"profile": UNDETERMINED})
+    redacted = (one for observation in observations(known) for one in redactor.feed(observation))
+    exchanges = sorted(gathered(redacted), key=lambda recorded: recorded.request.index or 0)
+    # Where two exchanges have one id, the reader has given them different ones; the fault of the document stays.
+    own = {
+        recorded.request.exchange: exchange_id(known.exchanges[recorded.request.index or 0])
+        or recorded.request.exchange
+        for recorded in exchanges
+    }
+    ids = _renamed((own[recorded.request.exchange] for recorded in exchanges), _EXCHANGE, "x")
+    groups = _renamed((recorded.request.concurrent_group for recorded in exchanges), _GROUP, "overlap")
+    for recorded in exchanges:
+        request = recorded.request
+        upstream_of = request.server_side_of
+        recorded.request = replace(
+            request,
+            exchange=ids[own[request.exchange]],
+            concurrent_group=groups.get(request.concurrent_group or ""),
+            server_side_of=None if upstream_of is None else ids.get(upstream_of, NOBODY),
+        )
+    return exchanges
+
+
+def redacted_header(document: Document, redactor: Redactor) -> JournalHeader:
+    """What the document says of its conversation as a whole, redacted."""
+    return JournalHeader(
+        _profile(document, redactor),
+        redactor.redact_tuple(document.interoperability_tuple),
+        document.complete_from_start,
+        document.payloads_whole,
+    )
+
+
+def _profile(document: Document, redactor: Redactor) -> str:
+    profile = document.profile
+    if profile is None or document.is_judged:
+        return profile or UNDETERMINED
+    standing, _, version = profile.partition("-")
+    if standing in ("stable", "draft"):
+        return f"{standing}-{redactor.show(Evidence('version', version))}"
+    return redactor.show(Evidence("text", profile))
+
+
+def _renamed(names: Iterable[str | None], kept: re.Pattern[str], prefix: str) -> dict[str, str]:
+    """A name of our own for each; those that are such already stay."""
+    different = list(dict.fromkeys(name for name in names if name))
+    taken = {name for name in different if kept.fullmatch(name)}
+    renamed: dict[str, str] = {}
+    number = 0
+    for name in different:
+        if name in taken:
+            renamed[name] = name
+            continue
+        number += 1
+        while f"{prefix}-{number}" in taken:
+            number += 1
+        renamed[name] = f"{prefix}-{number}"
+    return renamed
