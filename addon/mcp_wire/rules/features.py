@@ -8,7 +8,7 @@ from typing import Final
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Message
 from mcp_wire.conversation.log_levels import LOG_LEVELS
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.methods import Capability, declares
 from mcp_wire.protocol.profiles import (
     MODERN_REVISIONS,
@@ -18,6 +18,7 @@ from mcp_wire.protocol.profiles import (
     R2026_07_28,
 )
 from mcp_wire.rules.proven import UNPROVEN, is_proven
+from mcp_wire.rules.reasons import CUT_BY_HAND
 from mcp_wire.wire.strict_json import MISSING, JsonValue
 
 BOOK: Final = RuleBook("features")
@@ -48,12 +49,12 @@ def url_elicitation_error_is_whole(message: Message, conversation: Conversation)
     if message.sender != "server" or message.error_code != URL_ELICITATION_REQUIRED or conversation.legacy_transport:
         return
     if not conversation.payloads_whole:
-        yield CannotTell("members may have been removed from this transcript by hand")
+        yield CUT_BY_HAND
         return
     fault = _fault_of(message.error_data.get("elicitations"))
     yield Violated(message.path, f"The error -32042 {fault}.") if fault is not None else SATISFIED
     session = message.exchange.session
-    if session.initialize_answered is None or session.may_be_shared:
+    if session.initialize_answered is None or not conversation.is_one_client(session):
         return
     if not declares(session.client_capabilities or {}, URL_ELICITATION):
         yield Violated(

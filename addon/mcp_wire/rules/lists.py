@@ -108,7 +108,7 @@ def change_is_announced(fact: Message | Ending | CaptureEnd, conversation: Conve
             yield SATISFIED
         elif change.told is None:
             yield CannotTell("the stream that could have carried the notification ended")
-        elif isinstance(owner, Session) and (owner.may_be_shared or not owner.from_start):
+        elif isinstance(owner, Session) and not conversation.is_one_client(owner):
             yield CannotTell("the session was not seen whole, or may be several clients'")
         elif conversation.has_unread_streams:
             yield CannotTell("some event stream was not read whole")

@@ -19,6 +19,7 @@ from mcp_wire.protocol.profiles import (
     SESSION_REVISIONS,
 )
 from mcp_wire.rules.proven import UNPROVEN, is_proven
+from mcp_wire.rules.reasons import CUT_BY_HAND
 from mcp_wire.wire.strict_json import JsonValue
 
 BOOK: Final = RuleBook("features")
@@ -50,7 +51,7 @@ def contents_are_not_empty(message: Message, conversation: Conversation) -> Verd
     elif not is_proven(conversation):
         yield UNPROVEN
     elif not conversation.payloads_whole:
-        yield CannotTell("contents may have been removed from this transcript by hand")
+        yield CUT_BY_HAND
     else:
         yield Violated(message.path, "resources/read was answered with no contents at all.")
 
@@ -188,7 +189,7 @@ def update_was_subscribed_to(message: Message, conversation: Conversation) -> Ve
         return
     if covered:
         yield SATISFIED
-    elif not session.from_start or session.may_be_shared or conversation.resource_subscriptions.forgotten:
+    elif not conversation.is_one_client(session) or conversation.resource_subscriptions.forgotten:
         yield CannotTell("the session was not seen whole, or may be several clients'")
     elif conversation.unread_post is not None or (subscribed is not None and resources is None):
         yield CannotTell("some subscription may have been missed")

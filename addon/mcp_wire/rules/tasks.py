@@ -10,6 +10,7 @@ from mcp_wire.conversation.tasks import states_in
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.methods import Capability, declares
 from mcp_wire.protocol.profiles import R2025_11_25
+from mcp_wire.rules.reasons import CUT_BY_HAND
 
 BOOK: Final = RuleBook("features")
 rule = BOOK.rule
@@ -38,12 +39,12 @@ def task_was_negotiated(message: Message, conversation: Conversation) -> Verdict
         return
     session, as_task = message.exchange.session, "task" in message.params
     interface = conversation.interfaces.called_under(call)
-    if session.server_capabilities is None or session.may_be_shared:
+    if session.server_capabilities is None or not conversation.is_one_client(session):
         if as_task:
             yield CannotTell("the capabilities of this session's server were not seen")
         return
     if not conversation.payloads_whole:
-        yield CannotTell("members may have been removed from this transcript by hand")
+        yield CUT_BY_HAND
         return
     declared = declares(session.server_capabilities, TASKS_FOR_TOOLS)
     tool = (Evidence("name", message.params.get("name")),)

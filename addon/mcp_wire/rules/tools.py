@@ -12,6 +12,7 @@ from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBo
 from mcp_wire.protocol.json_schema import conforms, dialect_of, faults_of_schema
 from mcp_wire.protocol.profiles import R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28
 from mcp_wire.rules.proven import UNPROVEN, is_proven
+from mcp_wire.rules.reasons import CUT_BY_HAND
 from mcp_wire.wire.strict_json import MISSING, JsonValue
 
 BOOK: Final = RuleBook("features")
@@ -22,7 +23,6 @@ SCHEMAS_ARE_VALID: Final = (R2025_11_25, R2026_07_28)
 STRUCTURED: Final = (R2025_06_18, R2025_11_25, R2026_07_28)
 MAX_NAME_LENGTH: Final = 128
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.\-]+")
-CUT_BY_HAND: Final = CannotTell("members may have been removed from this transcript by hand")
 
 
 def listed_tools(message: Message) -> Iterator[dict[str, JsonValue]]:
@@ -170,7 +170,7 @@ def structured_content_fits(message: Message, conversation: Conversation) -> Ver
         yield UNPROVEN
     elif not conversation.payloads_whole:
         yield CUT_BY_HAND
-    elif not conversation.is_modern and session.may_be_shared:
+    elif not conversation.is_modern and session.id is None and not conversation.is_one_client(session):
         yield CannotTell("without a session id the definition may have gone to another client")
     elif not conversation.interfaces.is_unchanged(call, is_modern=conversation.is_modern):
         yield CannotTell("the definition changed after the call")
