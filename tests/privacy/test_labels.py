@@ -60,6 +60,19 @@ def test_a_session_id_keeps_its_faults(value: str, label: str) -> None:
     assert Labels().text(value, "session") == label
 
 
+def test_a_faulty_session_id_that_was_seen_before() -> None:
+    labels = Labels()
+    assert [labels.text("demo17"), labels.text("0123456789abcdef")] == ["redacted-1", "redacted-2"]
+    assert [labels.text("demo17", "session"), labels.text("0123456789abcdef", "session")] == ["weak-A", "redacted-2"]
+    assert labels.text("demo17") == "weak-A"
+    again = Labels()
+    assert [again.text("redacted-1"), again.text("redacted-1", "session"), again.text("weak-A", "session")] == [
+        "redacted-1",
+        "redacted-1",
+        "weak-A",
+    ]
+
+
 def test_strong_and_weak_labels_are_told_apart() -> None:
     assert is_strong_session_label("session-A")
     assert is_strong_session_label("redacted-7")

@@ -274,9 +274,11 @@ class JsonRedaction:
         if value.lower() in WORDS_OF_MEDIA_TYPES:
             return value
         top, slash, subtype = value.partition("/")
-        if slash and MIME_TYPE.fullmatch(top):
-            return f"{top}/{self._values.labels.text(subtype)}"
-        return self._values.text(value)
+        if not slash or not top:
+            return self._values.text(value)
+        # What has the form of a media type keeps it: a rule asks for it.
+        kept = top if MIME_TYPE.fullmatch(top) else self._values.labels.text(top)
+        return f"{kept}/{self._values.labels.text(subtype)}"
 
     def _trace_parent(self, value: str) -> str:
         if not is_trace_parent(value):

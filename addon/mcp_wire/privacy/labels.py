@@ -93,8 +93,8 @@ class Labels:
         if not value or value.isspace():
             return value
         key = _key(value)
-        label = self._texts.get(key) or self._identifiers.get(key)
-        if label is None:
+        label = self._identifiers.get(key) or self._texts.get(key)
+        if label is None or (kind == "session" and label != value and _hides_a_fault(value, label)):
             label = self._own(value) or self._new(value, kind)
             (self._identifiers if kind in _IDENTIFIERS else self._texts).put(key, label)
         return label
@@ -258,6 +258,14 @@ def _key(value: str) -> str | bytes:
     if len(value) <= 64:
         return value
     return blake2b(value.encode("utf-8", "surrogatepass"), digest_size=24).digest()
+
+
+def _hides_a_fault(session_id: str, label: str) -> bool:
+    """The value was seen as something else first, and its label does not say what is wrong with it as a session id."""
+    if label.strip(" \t").startswith(("session", "weak")):
+        return False
+    inner = session_id.strip(" \t")
+    return _is_guessable(inner) or " " in inner or "\t" in inner
 
 
 def _is_guessable(value: str) -> bool:
