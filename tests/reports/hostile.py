@@ -1,4 +1,4 @@
-"""A transcript in which everything that a person or a peer can write tries to become markup, script or a terminal code."""
+"""A transcript in which all that a person or a peer can write tries to become markup, script or a terminal code."""
 
 from __future__ import annotations
 

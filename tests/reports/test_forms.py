@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 import xmlschema
 
-from mcp_wire.judging.finding import Finding
+from mcp_wire.judging.finding import Finding, Level
 from mcp_wire.reports import markdown_report, sarif_report
 from mcp_wire.reports.forms import FORMS
 from mcp_wire.reports.model import Accepted, Report, Results
@@ -169,7 +169,8 @@ def test_junit_has_a_case_a_rule_and_conversation_and_says_what_was_not_judged()
 def test_junit_fails_where_the_run_fails() -> None:
     every = (results_of(transcript) for _, transcript in case_transcripts())
     warned = next(results for results in every if {finding.level for finding in results.findings} == {"warning"})
-    for fail_on, failures in (("error", 0), ("warning", len({one.code for one in warned.findings}))):
+    levels: tuple[tuple[Level, int], ...] = (("error", 0), ("warning", len({one.code for one in warned.findings})))
+    for fail_on, failures in levels:
         suites = ElementTree.fromstring(FORMS["junit"].render(replace(warned, fail_on=fail_on)))
         assert suites.attrib["failures"] == str(failures)
 

@@ -27,7 +27,9 @@ def excerpt(finding: Finding, timeline: Timeline | None) -> tuple[str, ...]:
 
 
 def event_at(path: str, exchange: SeenExchange) -> SeenEvent | None:
-    """The event that a path points at or into."""
+    """The event that a path points at or into; the last one, for a path that is about how the events end."""
+    if path == f"{exchange.path}/response/chunks":
+        return exchange.events[-1] if exchange.events else None
     return next((event for event in exchange.events if path == event.path or path.startswith(f"{event.path}/")), None)
 
 
