@@ -86,7 +86,7 @@ def binary_content_is_base64(message: Message, conversation: Conversation) -> Ve
             if isinstance(value, str):
                 yield _verdict_on(member, value, message)
         media_type = holder.get("mimeType")
-        if holder.get("type") in ("image", "audio") and isinstance(media_type, str) and "/" not in media_type:
+        if holder.get("type") in ("image", "audio") and isinstance(media_type, str) and "/" not in media_type[1:]:
             yield Violated(
                 message.path, "The mimeType of an image or a sound is none.", party=message.sender, about="media type"
             )
