@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from mcp_wire.rules import rules_of
+from mcp_wire.transcript.document import Document
+from mcp_wire.validation import validate
 from tests.rules.streams import answered, calling, event, failed, modern_answer, primed, progressed
 from tests.rules.talk import Json, Talk, found, json_answer, legacy, modern, outcome, refusal, stream
 
@@ -92,6 +95,15 @@ def test_a_stream_that_was_not_captured_may_have_had_the_id() -> None:
         legacy().begin().get({"status": 200, "headers": {"Content-Type": "text/event-stream"}, "not_captured": "cut"})
     )
     assert outcome(resume(talk, None, cursor="x"), "last_event_id_never_issued") == "cannot_tell"
+
+
+def test_the_cursor_of_another_session() -> None:
+    talk = broken(talk=legacy().begin())
+    other = legacy(session="9a4b7f62-d05c-4e83-97c1-3b6e08f5d2a7", exchanges=talk.exchanges)
+    resume(other.begin(), 3_000, answer=UNKNOWN_EVENT)
+    report = validate(Document(other.document()), rules_of())
+    [finding] = [one for one in report.findings if one.code == "last_event_id_never_issued"]
+    assert "another session" in finding.message
 
 
 # Polling
@@ -227,6 +239,20 @@ def listed(annotations: Json) -> Talk:
 )
 def test_calls_that_may_take_effect_twice(talk: Talk, expected: str) -> None:
     assert outcome(talk, "reissue_may_duplicate_effect") == expected
+
+
+def test_the_operators_word_that_a_stream_was_cut() -> None:
+    answer = stream(primed()) | {"disconnected": True}
+    del answer["ended"]
+    talk = again(legacy("2025-06-18").ask("tools/call", calling(), id=5, answer=answer), id=6)
+    assert outcome(talk, "reissue_may_duplicate_effect") == "violated"
+    del talk.exchanges[0]["response"]["disconnected"]
+    assert outcome(talk, "reissue_may_duplicate_effect") == "not_observed"  # nothing is known of its end
+
+
+def test_a_body_that_was_not_captured_may_have_been_the_response() -> None:
+    talk = legacy().ask("tools/call", calling(), id=5, answer={"status": 504, "headers": {}}, at=0, until=10)
+    assert outcome(again(talk, id=6), "reissue_may_duplicate_effect") == "not_observed"
 
 
 def test_one_finding_for_one_cause() -> None:

@@ -22,6 +22,7 @@ from tests.rules.talk import Json, Talk, found, legacy, modern, outcome, refusal
 
 CHANGED = told("notifications/tools/list_changed")
 ABOUT_TASK = {"params": {"_meta": {"io.modelcontextprotocol/related-task": {"taskId": "k"}}}}
+EMPTY: Json = {"status": 200, "headers": {"Content-Type": "application/json"}, "body_text": "", "ended": "complete"}
 GONE = {"status": 200, "headers": {}}
 TASK = {"task": {"taskId": "k", "status": "working", "createdAt": "2026-01-10T10:30:00Z", "ttl": None}}
 
@@ -60,6 +61,17 @@ def broadcast(message: Json, *, gap: float = 1, second: str = "GET") -> Talk:
 )  # fmt: skip
 def test_broadcast(talk: Talk, levels: list[str]) -> None:
     assert [line.split()[1] for line in found(talk, "cross_stream_duplicate")] == levels
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"), [(("g", "g"), 1), (("g", "h"), 0), (("g", None), 0), ((None, "g"), 0), ((None, None), 1)]
+)
+def test_grouped_streams_are_compared_within_their_group(groups: tuple[str | None, ...], expected: int) -> None:
+    talk = push(push(legacy(), event(asked(3), at=100), at=0), event(asked(3), at=101), at=10)
+    for exchange, group in zip(talk.exchanges, groups, strict=True):
+        if group is not None:
+            exchange["concurrent_group"] = group
+    assert len(found(talk, "cross_stream_duplicate")) == expected
 
 
 # Responses
@@ -226,6 +238,7 @@ def later(talk: Talk, answer: Json | None = None) -> Talk:
         (unanswered(), "violated"),  # no sign of anything else until the capture ends
         (later(unanswered(), refusal(404)), "not_observed"),  # the session was over
         (later(later(unanswered(), refusal(401)), refusal(404)), "not_observed"),
+        (later(legacy("2025-06-18").ask(answer=EMPTY, at=0, until=1_000)), "not_observed"),  # no stream
         (later(unanswered(ended="server_closed")), "not_observed"),
         (later(unanswered(ended="server_reset")), "not_observed"),
         (later(unanswered(ended="client_closed")), "not_observed"),
