@@ -43,9 +43,9 @@ def list_is_the_same_for_all(message: Message, conversation: Conversation) -> Ve
         yield SATISFIED
     elif len(earlier) >= 3 and earlier[-2].names == latest.names and earlier[-3].names == earlier[-1].names:
         first = earlier[-3]
-        if first.t_ms is None or latest.t_ms is None:
-            yield CannotTell("it is not known when the lists were given")
-        elif latest.t_ms - first.t_ms <= ALTERNATION_MS and not _announced(first, latest):
+        if first.asked_ms is None or latest.asked_ms is None:
+            yield CannotTell("it is not known when the lists were asked for")
+        elif latest.asked_ms - first.asked_ms <= ALTERNATION_MS and not _announced(first, latest):
             yield Violated(
                 message.path, f"Two different answers to {latest.method} came in turns, for the same credentials."
             )
