@@ -502,6 +502,8 @@ class LogicalStream:
     """The response on this stream with which every request of the POST that began it was answered."""
     resumption_refused: Exchange | None = None
     """The latest GET that named an event of this stream and was answered 400, 404 or 405."""
+    found_left_open: bool = False
+    """It was already found that the server did not end it: its further keep-alives are no further faults."""
 
     @property
     def is_standalone(self) -> bool:

@@ -244,6 +244,7 @@ def accepted_has_no_body(ending: Ending, conversation: Conversation) -> Verdicts
     fix="Answer 200 with application/json or text/event-stream.",
     exceptions="202 to a request belongs to the 2024-11-05 transport. A body cut on the way is `truncated_response`.",
     evidence="A request body that was captured, and the whole response.",
+    consequence_of=("notification_has_id",),
 )
 def request_gets_content(ending: Ending, conversation: Conversation) -> Verdicts:
     exchange = ending.exchange

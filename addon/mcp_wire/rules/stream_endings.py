@@ -164,7 +164,12 @@ def stream_ends_with_its_response(fact: Message | Event | Ending, conversation: 
 def _open_for_too_long(fact: Event | Ending, completed: Message, now: Milliseconds | None) -> Verdicts:
     assert completed.event is not None
     lasted = now - completed.t_ms if now is not None and completed.t_ms is not None else None
+    stream = fact.exchange.stream
+    assert stream is not None
     if lasted is not None and lasted >= CLOSE_GRACE_MS:
+        if stream.found_left_open:
+            return
+        stream.found_left_open = True
         yield Violated(
             completed.path,
             f"The stream was still open {CLOSE_GRACE_MS / 1000:.0f} s after the final response.",
