@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import jsonschema  # it comes with the official SDK
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
