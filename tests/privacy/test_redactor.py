@@ -376,6 +376,8 @@ def test_a_tool_name_stays_unless_it_looks_like_a_key() -> None:
         ("Server", "nginx", "nginx"),
         ("Via", "1.1 proxy.corp.example (squid/4.10)", "1.1 redacted-1 (squid/4.10)"),
         ("Content-Length", "1234", "1234"),
+        ("Content-Length", "12345678901234567", "9999999999999999"),
+        ("Age", "00000000000000000000", "0000000000000000"),
         ("Retry-After", "30", "30"),
         ("Date", "Tue, 15 Nov 1994 08:12:31 GMT", "Tue, 15 Nov 1994 08:12:31 GMT"),
         ("Origin", "null", "null"),

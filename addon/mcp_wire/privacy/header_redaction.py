@@ -36,8 +36,8 @@ MAX_WORDS: Final = 256
 _WORD: Final = re.compile(r"[^\s,;=\"]+")
 _MEDIA_TYPE: Final = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+)/([!#$%&'*+\-.^_`|~0-9A-Za-z]+)")
 _LIST_ITEM: Final = re.compile(r"[^\s,]+")
-_LARGEST: Final = "9999999999"
-"""Stands in for numbers of more digits than any use of them has."""
+_TOO_MANY_DIGITS: Final = 16
+"""A number of more digits than anybody reads becomes one of this many."""
 _SMALL_NUMBER: Final = re.compile(r"[0-9]{1,10}(?:\.[0-9]{0,4})?|\.[0-9]{1,4}")
 _PRODUCT: Final = re.compile(r"\((?:[^()\\]|\\.)*+\)?|[^\s()]+|[()]")
 _PROTOCOL: Final = re.compile(r"(?:HTTP/)?[0-9](?:\.[0-9])?")
@@ -125,7 +125,9 @@ class HeaderRedaction:
         if pattern is not None:
             if pattern.fullmatch(value):
                 return value
-            return _LARGEST if value.isascii() and value.isdigit() else self._values.text(value)
+            if value.isascii() and value.isdigit():
+                return ("9" if value.strip("0") else "0") * _TOO_MANY_DIGITS
+            return self._values.text(value)
         if key in PRODUCT_HEADERS:
             return self._products(value)
         if key in URL_HEADERS:
