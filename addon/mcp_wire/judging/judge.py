@@ -84,6 +84,11 @@ class Judge:
     def recovery(self) -> list[Advice]:
         return self.advisor.advice()
 
+    def exchange(self, name: str | None) -> Exchange | None:
+        """An exchange that runs, by its id."""
+        reader = self._readers.get(name) if name is not None else None
+        return reader.exchange if reader is not None else None
+
     def _read(self, observation: Observation) -> Iterator[Fact]:
         if isinstance(observation, RequestSeen):
             index = self._index if observation.index is None else observation.index

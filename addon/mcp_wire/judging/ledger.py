@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from mcp_wire.judging.declaration import CannotTell, Evidence, Rule, Satisfied, Verdict, Violated
 from mcp_wire.judging.finding import Finding
+from mcp_wire.judging.occurrences import Occurrences
 
 Outcome = Literal["violated", "satisfied", "not_observed", "not_applicable", "cannot_tell"]
 
@@ -70,6 +71,13 @@ class Ledger:
         self._broken_rules: set[str] = set()
         self.coverage: dict[str, Coverage] = {rule.code: Coverage() for rule in rules}
         self.dropped = 0
+        self.occurrences: Occurrences | None = None
+        """Made where somebody wants to know what was found in single exchanges."""
+
+    def watch_occurrences(self) -> Occurrences:
+        """From now on, keep what is found in each single exchange."""
+        self.occurrences = Occurrences(self._message, self._revision)
+        return self.occurrences
 
     def record(self, rule: Rule, verdict: Verdict, exchange: str | None) -> Finding | None:
         """Take one verdict. Returns the finding if this is the first time that it is made."""
@@ -126,6 +134,8 @@ class Ledger:
         level = verdict.level or rule.level_in(self._revision)
         party = verdict.party or rule.party
         self._remember(exchange, rule.code)
+        if self.occurrences is not None:
+            self.occurrences.take(rule, verdict, level, party, exchange)
         key = (rule.code, level, party, verdict.about)
         entry = self._entries.get(key)
         if entry is not None:

@@ -89,6 +89,15 @@ class RecoveryAdvisor:
         found = [advice for exchange in self._broken.values() if (advice := self._for(exchange)) is not None]
         return sorted(found, key=lambda advice: int(advice.path.rpartition("/")[2]))
 
+    def remembers(self, exchange: str) -> bool:
+        """Was this exchange interrupted in a way that may need advice?"""
+        return exchange in self._broken
+
+    def advice_for(self, exchange: str) -> Advice | None:
+        """Advice for one exchange, by its id, as things stand now."""
+        broken = self._broken.get(exchange)
+        return self._for(broken) if broken is not None else None
+
     def _for(self, exchange: Exchange) -> Advice | None:
         outcome = self._decide(exchange)
         return None if outcome is None else Advice(exchange.id, exchange.path, *outcome)

@@ -8,10 +8,12 @@ from typing import Final, Protocol
 
 from mcp_wire.conversation.bounded import BoundedTable
 from mcp_wire.conversation.conversation import Conversation
+from mcp_wire.conversation.facts import Exchange
 from mcp_wire.conversation.profile_selection import bundled
 from mcp_wire.judging.declaration import Evidence, Rule
 from mcp_wire.judging.finding import Finding
 from mcp_wire.judging.judge import Judge
+from mcp_wire.judging.recovery import Advice
 from mcp_wire.live.directory import ConversationIdentity, Origin
 from mcp_wire.live.interop_tuple import InteropTuple
 from mcp_wire.reports.model import Report
@@ -56,7 +58,8 @@ class LiveConversation:
         document = Document({"profile": identity.profile})
         conversation = Conversation(profile, payloads_whole=True, complete_from_start=identity.complete_from_start)
         self._judge = Judge(rules_in(identity.profile, rules), conversation, redactor.show)
-        self._is_judged = document.is_judged
+        self.occurrences = self._judge.ledger.watch_occurrences()
+        self.is_judged = document.is_judged
         # What is not judged is said so by the same rule that says it of a document.
         self._opening = [] if document.is_judged else self._judge.consider(document)
         self._tuple = InteropTuple(identity.profile)
@@ -89,7 +92,7 @@ class LiveConversation:
             except Exception as problem:
                 self._recording = False
                 step.problem = problem
-        if self._is_judged:
+        if self.is_judged:
             step.findings += self._judge.feed(renamed)
         step.session_over = self._deleted(renamed)
         return step
@@ -104,10 +107,30 @@ class LiveConversation:
 
     def finish(self) -> list[Finding]:
         """Nothing more will come."""
-        return self._judge.finish() if self._is_judged else []
+        return self._judge.finish() if self.is_judged else []
 
     def report(self) -> Report:
         return report_of(self._judge, self.identity.profile, self._tuple.members, self._rules)
+
+    def exchange_of(self, flow: str) -> Exchange | None:
+        """What is known of an exchange that runs and is judged, by the edge's name."""
+        return self._judge.exchange(self._open.get(flow))
+
+    def name_of(self, flow: str) -> str | None:
+        """The conversation's own name of an exchange, as long as it is remembered."""
+        return self._names.get(flow)
+
+    def show(self, evidence: Evidence) -> str:
+        """A value from the wire as its label stands in the transcript."""
+        return self._redactor.show(evidence)
+
+    def is_interrupted(self, exchange: str) -> bool:
+        """May there be, now or later, advice for this exchange?"""
+        return self._judge.advisor.remembers(exchange)
+
+    def advice_for(self, exchange: str) -> Advice | None:
+        """What to do about an exchange that was interrupted, as things stand now."""
+        return self._judge.advisor.advice_for(exchange)
 
     def flow_of(self, exchange: str | None) -> str | None:
         """The edge's name of an exchange, as long as it is remembered."""
