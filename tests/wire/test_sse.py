@@ -600,6 +600,7 @@ def test_limits_do_not_depend_on_the_cut(stream: bytes, places: list[int], event
 
 
 @given(STREAMS)
+@example(b"retry\nretry")
 def test_limits_leave_the_state_of_the_client_alone(stream: bytes) -> None:
     free, limited = EventStreamReader(), EventStreamReader()
     expected = read_with(free, [stream])

@@ -105,8 +105,9 @@ class Block:
 
     @property
     def retry_invalid(self) -> str | None:
-        """The value of the last retry field if that is not one or more ASCII digits, else None."""
-        for field in reversed(self.fields):
+        """The value of the last whole retry field if that is not one or more ASCII digits, else None."""
+        whole = self.fields[:-1] if self.cut_in_line else self.fields
+        for field in reversed(whole):
             if field.kind == "retry":
                 return field.value if "not_digits" in field.faults else None
         return None
