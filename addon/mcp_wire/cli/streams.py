@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +28,7 @@ def read_input(name: str) -> bytes:
             return sys.stdin.buffer.read()
         return Path(name).read_bytes()
     except (OSError, ValueError) as problem:
-        raise UsageError(f"{shown_name(name)}: cannot be read: {_reason(problem)}") from problem
+        raise UsageError(f"{shown_name(name)}: cannot be read: {reason(problem)}") from problem
 
 
 def exists(name: str) -> bool:
@@ -38,19 +39,19 @@ def exists(name: str) -> bool:
         return False
 
 
-def write_output(name: str | None, text: str) -> None:
-    """Write a report to a file, whole or not at all and readable by the owner only, or to standard output.
+def write_output(name: str | None, text: str | Iterable[str]) -> None:
+    """Write a text, or its pieces, to a file (whole or not at all, readable by the owner only) or to standard output.
 
     Raises UsageError where that is not possible, and BrokenPipeError where the reader of standard output has left.
     """
+    pieces = (piece.encode(errors="backslashreplace") for piece in ((text,) if isinstance(text, str) else text))
     if name is None:
-        _write_standard_output(text)
+        _write_standard_output(pieces)
         return
-    data = text.encode(errors="backslashreplace")
     try:
-        _write_file(Path(name), data)
+        _write_file(Path(name), pieces)
     except (OSError, ValueError) as problem:
-        raise UsageError(f"{shown_name(name)}: cannot be written: {_reason(problem)}") from problem
+        raise UsageError(f"{shown_name(name)}: cannot be written: {reason(problem)}") from problem
 
 
 def complain(command: str, message: str) -> None:
@@ -75,30 +76,32 @@ def abandon_standard_output() -> None:
     os.close(nowhere)
 
 
-def _write_standard_output(text: str) -> None:
+def _write_standard_output(pieces: Iterable[bytes]) -> None:
     if sys.stdout is None:
         raise UsageError("standard output is closed")
     try:
         sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode(errors="backslashreplace"))
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
         sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as problem:
         abandon_standard_output()
-        raise UsageError(f"standard output cannot be written: {_reason(problem)}") from problem
+        raise UsageError(f"standard output cannot be written: {reason(problem)}") from problem
 
 
-def _write_file(path: Path, data: bytes) -> None:
+def _write_file(path: Path, pieces: Iterable[bytes]) -> None:
     if path.exists() and not stat.S_ISREG(path.stat().st_mode):
         # A device or a pipe is written to; replacing it by a file is not what anybody means.
-        path.write_bytes(data)
+        with open(path, "wb") as device:
+            device.writelines(pieces)
         return
     target = path.resolve() if path.is_symlink() else path
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
@@ -107,5 +110,6 @@ def _write_file(path: Path, data: bytes) -> None:
         raise
 
 
-def _reason(problem: BaseException) -> str:
+def reason(problem: BaseException) -> str:
+    """Why a file cannot be used, without its name."""
     return problem.strerror if isinstance(problem, OSError) and problem.strerror else type(problem).__name__

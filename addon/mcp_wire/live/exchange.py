@@ -12,7 +12,7 @@ from mcp_wire.live.parts import MAX_BODY_OCTETS, TOO_LARGE, EndPart, Entry, Head
 from mcp_wire.live.recognition import is_foreign
 from mcp_wire.wire.body import Body
 from mcp_wire.wire.content_coding import Decoder, decoder_for
-from mcp_wire.wire.headers import Headers
+from mcp_wire.wire.headers import NO_HEADERS, Headers
 from mcp_wire.wire.observation import (
     ExchangeEnded,
     Observation,
@@ -68,7 +68,7 @@ class _Exchange:
                 yield from self._request(at, part)
             case HeadPart():
                 self._headed, self._events = True, part.events
-                self._decoder = decoder_for(part.headers.joined("content-encoding"))
+                self._decoder = decoder_for(part.content_encoding)
                 yield ResponseSeen(
                     self.name, milliseconds(at), part.status, part.headers, part.boundaries_observed, part.http_version
                 )
@@ -78,7 +78,7 @@ class _Exchange:
                 yield from self._end(at, part)
 
     def _request(self, at: Microseconds, part: RequestPart) -> Iterator[Observation]:
-        body = read_body(part.headers, part.raw, part.why_not)
+        body = body_of(part)
         if not part.exact_scope and is_foreign(part.headers, body):
             self.is_foreign = True
             return
@@ -109,6 +109,11 @@ class _Exchange:
             received_octets=part.received_octets if self._headed else None,
             reset_code=ending.reset_code,
         )
+
+
+def body_of(part: RequestPart) -> Body:
+    """The body of a request. Never raises for its content."""
+    return read_body(NO_HEADERS if part.decoded else part.headers, part.raw, part.why_not)
 
 
 def read_body(headers: Headers, raw: bytes | None, why_not: str) -> Body:

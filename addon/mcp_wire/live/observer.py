@@ -68,7 +68,8 @@ class ObserverSettings:
 class Observer:
     """Takes observations in the order in which they were made; see `observe` and `finish`.
 
-    `on_finding` hears of every new finding, `log` of troubles of our own; both may raise, to no effect.
+    `on_finding` hears of every new finding, `on_report` of the report on each conversation that is over, `log` of
+    troubles of our own; all may raise, to no effect.
     """
 
     def __init__(
@@ -77,12 +78,14 @@ class Observer:
         files: Files,
         *,
         on_finding: Callable[[Reported], None] = lambda reported: None,
+        on_report: Callable[[NamedReport], None] = lambda report: None,
         log: Callable[[str], None] = lambda sentence: None,
         redactor: Callable[[], Redacting] = Redactor,
     ) -> None:
         self._settings = settings
         self._files = files
         self._on_finding = on_finding
+        self._on_report = on_report
         self._log = log
         self._redactor = redactor
         self._directory = Directory(settings.profile)
@@ -187,7 +190,9 @@ class Observer:
         for finding in conversation.finish():
             self._report(finding, conversation)
         self._written(self._files.conclude, identity.label)
-        return NamedReport(self._files.name_of(identity.label), conversation.report())
+        report = NamedReport(self._files.name_of(identity.label), conversation.report())
+        self._quietly(self._on_report, report)
+        return report
 
     # What goes out
 

@@ -29,7 +29,8 @@ class Ending:
 class RequestPart:
     """A request. `raw` None: its body was not captured, for the reason given.
 
-    `exact_scope`: the operator chose it, so that its body is not asked whether it is MCP.
+    `exact_scope`: the operator chose it, so that its body is not asked whether it is MCP. `decoded`: the content coding
+    is undone already, whatever the headers say.
     """
 
     origin: Origin
@@ -40,17 +41,27 @@ class RequestPart:
     raw: bytes | None
     why_not: str = ""
     exact_scope: bool = False
+    decoded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class HeadPart:
-    """A response head. `events`: an event stream follows. `http_version`: the server's, where it is another one."""
+    """A response head. `events`: an event stream follows. `http_version`: the server's, where it is another one.
+
+    `decoded`: the content coding of what follows is undone already, whatever the headers say.
+    """
 
     status: int
     headers: Headers
     events: bool
     boundaries_observed: bool
     http_version: str | None = None
+    decoded: bool = False
+
+    @property
+    def content_encoding(self) -> str | None:
+        """What is still to be undone."""
+        return None if self.decoded else self.headers.joined("content-encoding")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,7 @@ class EndPart:
 
 
 Part = RequestPart | HeadPart | LostPart | EndPart | bytes
-"""bytes: one chunk of an event stream, still content-coded."""
+"""bytes: one chunk of an event stream, still content-coded unless its HeadPart says otherwise."""
 
 Entry = tuple[str, Microseconds, Part]
 """A part, when it was seen, and the name of its exchange."""

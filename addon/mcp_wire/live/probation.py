@@ -30,7 +30,7 @@ class Probation:
         self._held.append(entry)
         part = entry[2]
         if isinstance(part, HeadPart):
-            self._decoder = decoder_for(part.headers.joined("content-encoding"))
+            self._decoder = decoder_for(part.content_encoding)
         elif isinstance(part, LostPart | EndPart):
             return []
         elif isinstance(part, bytes):

@@ -46,6 +46,12 @@ def assemble(journal: BinaryIO, write: Callable[[str], object]) -> int:
     return len(places)
 
 
+def assembled(journal: BinaryIO) -> Iterator[str]:
+    """The same text, as pieces that are read from the journal when they are asked for."""
+    header, places = _index(journal)
+    yield from transcript_parts(header, _recorded(journal, places))
+
+
 def journal_header(journal: BinaryIO) -> JournalHeader:
     """The last header of a journal."""
     return _index(journal)[0]

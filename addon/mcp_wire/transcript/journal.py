@@ -66,15 +66,13 @@ _WORDS: Final[dict[type, str]] = {
 def encode(record: JournalRecord) -> str:
     """One line without its line end."""
     if isinstance(record, JournalHeader):
-        return dump_json(
-            {
-                "journal": JOURNAL_VERSION,
-                "profile": record.profile,
-                "tuple": dict(record.interoperability_tuple),
-                "complete_from_start": record.complete_from_start,
-            }
-            | ({} if record.payloads_whole else {"payloads_whole": False})
-        )
+        header: JsonObject = {
+            "journal": JOURNAL_VERSION,
+            "profile": record.profile,
+            "tuple": dict(record.interoperability_tuple),
+            "complete_from_start": record.complete_from_start,
+        }
+        return dump_json(header if record.payloads_whole else header | {"payloads_whole": False})
     members: JsonObject = {"seen": _WORDS[type(record)], "exchange": record.exchange}
     return dump_json(members | timed("t_ms", record.t_ms) | _members(record))
 

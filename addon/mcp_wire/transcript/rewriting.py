@@ -1,9 +1,9 @@
-"""A transcript that someone else wrote, redacted: the same exchanges in the same places, labels for their values."""
+"""Transcripts and journals that someone else wrote, redacted: the same in the same places, labels for the values."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -11,9 +11,10 @@ from mcp_wire.judging.declaration import Evidence
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.protocol.profiles import UNDETERMINED
 from mcp_wire.transcript.document import Document, exchange_id
-from mcp_wire.transcript.journal import JournalHeader
+from mcp_wire.transcript.journal import JournalHeader, JournalRecord
 from mcp_wire.transcript.reading import observations
 from mcp_wire.transcript.writing import Recorded, gathered
+from mcp_wire.wire.observation import Observation, RequestSeen
 
 NOBODY: Final = "x-0"
 """The id of an exchange that is not in the transcript."""
@@ -41,13 +42,7 @@ def redacted_exchanges(document: Document, redactor: Redactor) -> list[Recorded]
     groups = _renamed((recorded.request.concurrent_group for recorded in exchanges), _GROUP, "overlap")
     for recorded in exchanges:
         request = recorded.request
-        upstream_of = request.server_side_of
-        recorded.request = replace(
-            request,
-            exchange=ids[own[request.exchange]],
-            concurrent_group=groups.get(request.concurrent_group or ""),
-            server_side_of=None if upstream_of is None else ids.get(upstream_of, NOBODY),
-        )
+        recorded.request = replace(_request(request, ids, groups), exchange=ids[own[request.exchange]])
     return exchanges
 
 
@@ -59,6 +54,33 @@ def redacted_header(document: Document, redactor: Redactor) -> JournalHeader:
         document.complete_from_start,
         document.payloads_whole,
     )
+
+
+def redacted_records(read: Callable[[], Iterable[JournalRecord]], redactor: Redactor) -> Iterator[JournalRecord]:
+    """The records of a journal, redacted. `read` is called twice, to know all ids before the first is replaced."""
+    requests = (record for record in read() if isinstance(record, RequestSeen))
+    names = [(record.exchange, record.concurrent_group) for record in requests]
+    ids = _renamed((name for name, _ in names), _EXCHANGE, "x")
+    groups = _renamed((group for _, group in names), _GROUP, "overlap")
+    for record in read():
+        if isinstance(record, JournalHeader):
+            profile = _profile(Document({"profile": record.profile}), redactor)
+            named = redactor.redact_tuple(record.interoperability_tuple)
+            yield replace(record, profile=profile, interoperability_tuple=named)
+        elif record.exchange in ids:
+            for redacted in redactor.feed(record):
+                yield _named(redacted, ids, groups)
+
+
+def _named(seen: Observation, ids: dict[str, str], groups: dict[str, str]) -> Observation:
+    seen = _request(seen, ids, groups) if isinstance(seen, RequestSeen) else seen
+    return replace(seen, exchange=ids[seen.exchange])
+
+
+def _request(seen: RequestSeen, ids: dict[str, str], groups: dict[str, str]) -> RequestSeen:
+    """With our words in place of a person's, but for its own id."""
+    upstream_of = None if seen.server_side_of is None else ids.get(seen.server_side_of, NOBODY)
+    return replace(seen, concurrent_group=groups.get(seen.concurrent_group or ""), server_side_of=upstream_of)
 
 
 def _profile(document: Document, redactor: Redactor) -> str:

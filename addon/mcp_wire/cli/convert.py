@@ -1,0 +1,145 @@
+"""`mcp-conformance convert`: captures that people already have, as redacted transcripts with what is found in them."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from mcp_wire.captures.conversion import Conversion, Converted
+from mcp_wire.captures.kinds import STANDARD_INPUT, capture_in, opened
+from mcp_wire.captures.replay import Index
+from mcp_wire.captures.stored import Capture, UnreadableCapture
+from mcp_wire.cli.streams import UsageError, abandon_standard_output, complain, reason, shown_name, write_output
+from mcp_wire.judging.declaration import Rule
+from mcp_wire.protocol.profiles import PROFILES, Profile
+from mcp_wire.reports.model import Report
+from mcp_wire.rules import rules_of
+
+PROGRAM: Final = "mcp-conformance"
+AUTO: Final = "auto"
+WHOLE: Final = 0
+INCOMPLETE: Final = 1
+UNUSABLE: Final = 2
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add this command to the parser."""
+    parser = commands.add_parser(
+        "convert",
+        help="make transcripts of flow files and HAR files",
+        description="Make redacted transcripts of flow files of mitmproxy and of HAR files, and beside each what is "
+        "found in it (NAME.expected.json). Exit codes: 0 everything was converted; 1 something was left out, as "
+        "standard error says; 2 a capture cannot be read (then nothing is written).",
+        allow_abbrev=False,
+    )
+    parser.add_argument("captures", nargs="+", metavar="CAPTURE", help="flow file or HAR file; - is standard input")
+    parser.add_argument("--output", "-o", metavar="DIR", required=True, help="folder for the transcripts")
+    parser.add_argument(
+        "--profile",
+        choices=(AUTO, *PROFILES),
+        default=AUTO,
+        metavar="PROFILE",
+        help=f"profile to judge by: {', '.join(PROFILES)}; or {AUTO}, each conversation by its own evidence ({AUTO})",
+    )
+    parser.add_argument("--extended", action="store_true", help="judge by the extended rule set as well")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Convert. Returns the exit code; raises UsageError where the folder cannot be written."""
+    profile = None if options.profile == AUTO else PROFILES[options.profile]
+    with contextlib.ExitStack() as files:
+        captures: list[tuple[str, BinaryIO]] = []
+        for name in options.captures:
+            try:
+                captures.append((name, files.enter_context(opened(name))))
+            except (OSError, ValueError) as problem:
+                complain(PROGRAM, f"{shown_name(name)}: cannot be read: {reason(problem)}")
+        if len(captures) < len(options.captures):
+            return UNUSABLE
+        return converted(captures, options.output, rules_of(extended=options.extended), profile)
+
+
+def converted(
+    captures: Sequence[tuple[str, BinaryIO]],
+    output: str,
+    rules: Sequence[Rule] | None = None,
+    profile: Profile | None = None,
+) -> int:
+    """Convert named, open captures into a folder. `rules` None: the default set.
+
+    Returns the exit code; raises UsageError.
+    """
+    if not output or "\0" in output:
+        raise UsageError("--output names no folder")
+    complaints = _Complaints()
+    lines: list[str] = []
+    indexed = _indexed(captures)
+    if indexed is None:
+        return UNUSABLE
+    try:
+        with Conversion(Path(output), rules, profile, complaints.hear) as conversion:
+            for name, capture, index in indexed:
+                complaints.about(name, index)
+                made = conversion.convert(_stem(name), capture, index)
+                if not made:
+                    complaints.hear(f"{shown_name(name)}: there is no MCP in it")
+                lines += (_line(output, one) for one in made)
+            conversion.commit()
+    except OSError as problem:
+        raise UsageError(f"{shown_name(output)}: cannot be written: {reason(problem)}") from problem
+    try:
+        write_output(None, lines)
+    except BrokenPipeError:
+        abandon_standard_output()
+    return INCOMPLETE if complaints.any else WHOLE
+
+
+def _indexed(captures: Sequence[tuple[str, BinaryIO]]) -> list[tuple[str, Capture, Index]] | None:
+    """Each capture, read once; None where one of them cannot be, which has then been complained of."""
+    indexed: list[tuple[str, Capture, Index]] = []
+    for name, file in captures:
+        try:
+            capture = capture_in(file)
+            indexed.append((name, capture, Index(capture.places())))
+        except (UnreadableCapture, OSError) as problem:
+            why = problem if isinstance(problem, UnreadableCapture) else reason(problem)
+            complain(PROGRAM, f"{shown_name(name)}: cannot be read: {why}")
+    return indexed if len(indexed) == len(captures) else None
+
+
+class _Complaints:
+    """What was left out, as it is said on standard error."""
+
+    def __init__(self) -> None:
+        self.any = False
+
+    def hear(self, sentence: str) -> None:
+        self.any = True
+        complain(PROGRAM, sentence)
+
+    def about(self, name: str, index: Index) -> None:
+        for left_out in index.left_out:
+            self.hear(f"{shown_name(name)}: {left_out}: left out")
+        if index.more_left_out:
+            self.hear(f"{shown_name(name)}: {index.more_left_out} more were left out")
+
+
+def _stem(name: str) -> str:
+    return "capture" if name == STANDARD_INPUT else Path(name).stem or "capture"
+
+
+def _line(folder: str, converted: Converted) -> str:
+    exchanges = f"{converted.exchanges} exchange{'' if converted.exchanges == 1 else 's'}"
+    return f"{shown_name(str(Path(folder) / converted.name))}: {exchanges}, {_counts(converted.report)}\n"
+
+
+def _counts(report: Report) -> str:
+    counts = dict.fromkeys(("error", "warning", "info"), 0)
+    for finding in report.findings:
+        counts[finding.level] += 1
+    words = {"error": "error", "warning": "warning", "info": "note"}
+    return ", ".join(f"{count} {words[level]}{'' if count == 1 else 's'}" for level, count in counts.items())
