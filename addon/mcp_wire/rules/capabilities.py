@@ -145,7 +145,13 @@ def _offered(message: Message, conversation: Conversation) -> list[Capability]:
         return [capability] if capability is not None and capability.owner == "server" else []
     if message.result is None or message.call is None or message.call.sender != "client":
         return []
-    return _needed(message.call.request, "server", conversation)
+    offered = _needed(message.call.request, "server", conversation)
+    request = message.call.request
+    method = method_of(conversation.revision or "", "client", request.method or "")
+    if method is not None and "task" not in message.result:
+        # An ordinary result: the server ignored the request for a task (2025-11-25 basic/utilities/tasks lets it).
+        offered = [capability for capability in offered if capability != method.task_capability]
+    return offered
 
 
 def _declared_by_server(message: Message, conversation: Conversation) -> dict[str, JsonValue] | None:
