@@ -9,6 +9,7 @@ from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import CaptureEnd, Ending, Event, Exchange, Message, ResponseHead
 from mcp_wire.conversation.interruptions import Interruption
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
+from mcp_wire.protocol.gateways import names_gateway
 from mcp_wire.protocol.profiles import (
     MODERN_REVISIONS,
     R2025_03_26,
@@ -44,25 +45,6 @@ UNREADABLE: Final = (
 
 CLOSE_GRACE_MS: Final = 5_000.0
 """How long after its response a stream may stay open."""
-# nginx takes the header for itself, and puts its own name into Server; others give themselves away by name too.
-INTERMEDIARY_HEADERS: Final = (
-    "via",
-    "cf-ray",
-    "x-cache",
-    "x-envoy-upstream-service-time",
-    "x-served-by",
-    "x-amz-cf-id",
-)
-INTERMEDIARY_SERVERS: Final = (
-    "nginx",
-    "openresty",
-    "cloudflare",
-    "envoy",
-    "istio-envoy",
-    "caddy",
-    "cloudfront",
-    "varnish",
-)
 
 
 @rule(
@@ -330,14 +312,9 @@ def stream_asks_not_to_be_buffered(ending: Ending, conversation: Conversation) -
         return
     if (head.headers.get("x-accel-buffering") or "").lower() == "no":
         yield SATISFIED
-    elif _passed_an_intermediary(head):
+    elif names_gateway(head.headers):
         yield CannotTell("an intermediary may have taken the header")
     elif not is_proven(conversation):
         yield UNPROVEN
     else:
         yield Violated(head.headers_path, "The event stream has no `X-Accel-Buffering: no`.")
-
-
-def _passed_an_intermediary(head: ResponseHead) -> bool:
-    server = (head.headers.get("server") or "").lower()
-    return any(name in head.headers for name in INTERMEDIARY_HEADERS) or server.startswith(INTERMEDIARY_SERVERS)
