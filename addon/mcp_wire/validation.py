@@ -16,6 +16,7 @@ from mcp_wire.rules import rules_of
 from mcp_wire.rules.archived_draft import ARCHIVED_DRAFT_CODES
 from mcp_wire.transcript.document import Document
 from mcp_wire.transcript.reading import observations
+from mcp_wire.wire.observation import Observation
 from mcp_wire.wire.strict_json import JsonValue
 
 PROGRESS_STEP: Final = 1_024
@@ -58,9 +59,19 @@ def redacted_timeline(
 ) -> Timeline:
     """What a transcript tells, redacted as the report on it is: pass the redactor with which it was validated."""
     redactor = redactor or Redactor()
+    redacted = (one for observation in observations(document) for one in redactor.feed(observation))
+    return _timeline(redacted, document, report, detail)
+
+
+def recorded_timeline(document: Document, report: Report, detail: Detail = SHOWN) -> Timeline:
+    """What a transcript tells that this program has written: it is redacted already. Not for anybody else's."""
+    return _timeline(observations(document), document, report, detail)
+
+
+def _timeline(redacted: Iterable[Observation], document: Document, report: Report, detail: Detail) -> Timeline:
     findings = (*report.findings, *(accepted.finding for accepted in report.accepted))
     return timeline_of(
-        (redacted for observation in observations(document) for redacted in redactor.feed(observation)),
+        redacted,
         document.profile,
         places=[finding.path for finding in findings],
         complete_from_start=document.complete_from_start,

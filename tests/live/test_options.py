@@ -104,6 +104,8 @@ def test_settings() -> None:
     assert settings.profile is None
     assert settings.extended
     assert settings.scope is not None
+    assert settings.reports == ()
+    assert settings_of(GOOD | {"mcp_reports": "html, markdown"}).reports == ("html", "markdown")
     assert settings_of(GOOD | {"mcp_profile": "stable-2025-06-18"}).profile == "stable-2025-06-18"
     with pytest.raises(BadOption, match="mcp_profile=x is refused"):
         settings_of(GOOD | {"mcp_profile": "x"})

@@ -13,10 +13,15 @@ from typing import Any
 
 import pytest
 
+from mcp_wire.cli.main import main
 from mcp_wire.live import output as output_module
 from mcp_wire.live.observer import Observer, ObserverSettings
 from mcp_wire.live.output import OutputError, OutputFolder
+from mcp_wire.reports.form_names import FILE_NAMES
+from mcp_wire.reports.forms import FORMS, Form
+from mcp_wire.reports.model import Results
 from mcp_wire.rules import rules_of
+from mcp_wire.transcript.document import Document
 from mcp_wire.transcript.reading import read_document
 from mcp_wire.validation import validate
 from tests.live.mcp_traffic import Clock, Step, delete, in_turn, initialize, initialized, modern, tools_list
@@ -67,6 +72,60 @@ def test_a_run_leaves_findings_transcripts_and_a_report(tmp_path: Path) -> None:
     report = json.loads((tmp_path / "report.json").read_text())
     assert report.keys() == {"valid", "findings", "recovery", "conversations"}
     assert sorted(one["transcript"] for one in report["conversations"]) == sorted(n for n in NAMES if "/" in n)
+
+
+def test_other_forms_of_the_report_say_what_validate_says_of_the_transcripts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Live traffic has no document whose form could be judged.
+    of_documents = {rule.code for rule in rules_of() if Document in rule.facts}
+    rules = tuple(rule for rule in rules_of() if rule.code not in of_documents)
+    folder = OutputFolder(tmp_path / "out", forms=tuple(FORMS))
+    running = Observer(ObserverSettings(rules), folder)
+    for step in session():
+        running.observe(step.origin, step.observation)
+    running.finish()
+    monkeypatch.chdir(tmp_path / "out")
+    transcripts = sorted(path.as_posix() for path in Path("transcripts").iterdir())
+    assert evidence(tmp_path / "out").keys() == NAMES | set(FILE_NAMES.values())
+    for form, name in FILE_NAMES.items():
+        written = tmp_path / "again"
+        arguments = ["--report", form, "--output", str(written), "--ignore", ",".join(of_documents)]
+        assert main(["validate", *transcripts, *arguments]) == 1
+        assert written.read_bytes() == (tmp_path / "out" / name).read_bytes(), form
+    OutputFolder(tmp_path / "out").close()
+    assert (tmp_path / "out/previous/1/report.html").is_file() and not (tmp_path / "out/report.html").exists()
+
+
+def test_a_form_that_cannot_be_made_takes_no_other_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(results: Results) -> str:
+        raise RecursionError
+
+    monkeypatch.setitem(FORMS, "html", Form("html", fail))
+    said: list[str] = []
+    folder = OutputFolder(tmp_path, forms=("html", "markdown"), log=said.append)
+    running = Observer(ObserverSettings(rules_of()), folder)
+    for step in session():
+        running.observe(step.origin, step.observation)
+    running.finish()
+    assert said == ["report.html could not be made (RecursionError)."]
+    assert evidence(tmp_path).keys() == NAMES | {"report.md"}
+
+
+def test_a_transcript_beyond_the_limit_is_left_out_of_what_shows_exchanges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output_module, "MAX_SHOWN_TRANSCRIPT", 10)
+    said: list[str] = []
+    running = Observer(ObserverSettings(rules_of()), OutputFolder(tmp_path, forms=("har",), log=said.append))
+    for step in session():
+        running.observe(step.origin, step.observation)
+    running.finish()
+    assert json.loads((tmp_path / "report.har").read_text())["log"]["entries"] == []
+    assert sorted(said) == [
+        f"{name} is too large for report.har, which has its findings only."
+        for name in sorted(name for name in NAMES if "/" in name)
+    ]
 
 
 def test_only_the_owner_can_read_whatever_the_umask(tmp_path: Path) -> None:

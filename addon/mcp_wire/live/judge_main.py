@@ -97,7 +97,7 @@ def _folder(opening: Opening, rules: Sequence[Rule], telling: _Telling) -> Outpu
     started = time.monotonic()
     while True:
         try:
-            return OutputFolder(opening.output, rules=rules, log=telling.warn)
+            return OutputFolder(opening.output, rules=rules, forms=opening.reports, log=telling.warn)
         except OSError as problem:
             if problem.errno != errno.EBUSY or time.monotonic() - started > LAST_RUN_PATIENCE_S:
                 raise

@@ -24,6 +24,8 @@ class Opening:
     output: Path
     profile: str | None
     extended: bool
+    reports: tuple[str, ...] = ()
+    """Forms of the report, beside report.json."""
 
 
 @dataclass(frozen=True, slots=True)

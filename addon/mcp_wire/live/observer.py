@@ -19,7 +19,7 @@ from mcp_wire.live.live_conversation import LiveConversation, Redacting, Step
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.protocol.profiles import Profile
 from mcp_wire.reports.json_report import finding_object, reports_text
-from mcp_wire.reports.model import NamedReport
+from mcp_wire.reports.model import NamedReport, Results
 from mcp_wire.transcript.journal import JournalHeader
 from mcp_wire.wire.observation import Ended, ExchangeEnded, Observation
 from mcp_wire.wire.strict_json import JsonValue, dump_json
@@ -53,6 +53,10 @@ class Files(Protocol):
         ...
 
     def report(self, text: str) -> None: ...
+
+    def further_reports(self, results: Results) -> None:
+        """The same in the other forms that were asked for."""
+        ...
 
     def close(self) -> None: ...
 
@@ -133,6 +137,8 @@ class Observer:
         text = self._guarded(lambda: reports_text(reports, list(self._troubles.values())))
         if text is not None:
             self._written(self._files.report, text)
+        results = Results(tuple(reports), tuple(self._troubles.values()))
+        self._guarded(self._written, self._files.further_reports, results)
         self._written(self._files.close)
 
     def _take_all(self, placements: Iterable[Placement]) -> None:

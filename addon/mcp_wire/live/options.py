@@ -15,6 +15,7 @@ from typing import Any, Final
 from mitmproxy import flowfilter
 
 from mcp_wire.protocol.profiles import PROFILES
+from mcp_wire.reports.form_names import FILE_NAMES
 
 PREFIX: Final = "mcp_"
 AUTO: Final = "auto"
@@ -30,6 +31,7 @@ class Settings:
     profile: str | None
     scope: flowfilter.TFilter | None
     extended: bool
+    reports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,10 @@ def _is_folder_name(value: str) -> bool:
         return False
     path = Path(value).expanduser()
     return path.is_dir() or not path.exists()
+
+
+def _names(value: str) -> list[str]:
+    return [name.strip() for name in value.split(",")] if value.strip() else []
 
 
 def _is_filter(value: str) -> bool:
@@ -87,6 +93,12 @@ OPTIONS: Final[dict[str, _Option]] = {
         "true or false",
         lambda value: value in ("true", "false"),
     ),
+    "mcp_reports": _Option(
+        "",
+        f"Forms of the report to write beside report.json, with commas between them: {', '.join(FILE_NAMES)}.",
+        f"names out of {', '.join(FILE_NAMES)}, with commas between them, or nothing",
+        lambda value: all(name in FILE_NAMES for name in _names(value)),
+    ),
 }
 
 
@@ -116,6 +128,7 @@ def settings_of(values: Mapping[str, object]) -> Settings:
         profile=None if text["mcp_profile"] == AUTO else text["mcp_profile"],
         scope=flowfilter.parse(text["mcp_scope"]) if text["mcp_scope"] else None,
         extended=text["mcp_extended"] == "true",
+        reports=tuple(_names(text["mcp_reports"])),
     )
 
 
@@ -135,9 +148,12 @@ def repair_deferred(deferred: dict[str, Any]) -> tuple[list[str], list[str]]:
                 # Set as it stands, it would silence the whole addon, this refusal included.
                 del deferred[name]
         elif name.startswith(PREFIX):
-            near = difflib.get_close_matches(name, OPTIONS, n=1, cutoff=0.75)
+            # Without the prefix: it is the same in all of them, and another addon's options may have it too.
+            known = [option.removeprefix(PREFIX) for option in OPTIONS]
+            near = difflib.get_close_matches(name.removeprefix(PREFIX), known, n=1, cutoff=0.75)
             if near:
-                refusals.append(f"{name} is no option; did you mean {near[0]}? The options are {', '.join(OPTIONS)}.")
+                meant = f"did you mean {PREFIX}{near[0]}?"
+                refusals.append(f"{name} is no option; {meant} The options are {', '.join(OPTIONS)}.")
             else:
                 warnings.append(f"{name} is not an option of mcp_conformance.py; they are {', '.join(OPTIONS)}.")
     return refusals, warnings

@@ -3,6 +3,7 @@
     findings.jsonl            one finding a line, as they happen
     transcripts/<label>.json  one a conversation; at the end, and earlier where a session or a conversation is over
     report.json               at the end: what `mcp-conformance validate --report json` says of the transcripts
+    report.html …             at the end: other forms of the same report, those that were asked for
     journal/<label>.jsonl     while running: every redacted observation, from which transcripts are assembled
     previous/<n>/             what earlier runs left, untouched
 
@@ -20,18 +21,22 @@ import errno
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from mcp_wire.judging.declaration import Rule
 from mcp_wire.judging.finding import Finding
 from mcp_wire.judging.ledger import OBSERVER_ERROR
+from mcp_wire.reports.form_names import FILE_NAMES
+from mcp_wire.reports.forms import FORMS, Form
 from mcp_wire.reports.json_report import reports_text
-from mcp_wire.reports.model import NamedReport
+from mcp_wire.reports.model import NamedReport, Results
 from mcp_wire.transcript.assembly import assemble
 from mcp_wire.transcript.journal import JournalHeader, encode
+from mcp_wire.transcript.places import exchange_lines
 from mcp_wire.transcript.reading import TranscriptInputError, read_document
-from mcp_wire.validation import validate
+from mcp_wire.validation import recorded_timeline, validate
 from mcp_wire.wire.observation import Observation
 
 try:
@@ -40,7 +45,7 @@ except ImportError:  # Windows, where an open file cannot be moved away: a secon
     fcntl = None  # type: ignore[assignment]
 
 FINDINGS: Final = "findings.jsonl"
-REPORT: Final = "report.json"
+REPORT: Final = FILE_NAMES["json"]
 TRANSCRIPTS: Final = "transcripts"
 JOURNAL: Final = "journal"
 PREVIOUS: Final = "previous"
@@ -51,6 +56,9 @@ MAX_OPEN_JOURNALS: Final = 64
 MAX_EARLY_JOURNAL: Final = 512 * 1024
 """Octets up to which a journal is made into a transcript while traffic runs, which waits meanwhile; a larger one waits
 for the end."""
+
+MAX_SHOWN_TRANSCRIPT: Final = 256 * 1024 * 1024
+"""Octets of a transcript that is read once more for a report that shows its exchanges; it has to fit into memory."""
 
 _FILE_MODE: Final = 0o600
 _FOLDER_MODE: Final = 0o700
@@ -63,14 +71,21 @@ class OutputError(OSError):
 class OutputFolder:
     """One run's files in `folder`. Raises OutputError if they cannot be made.
 
-    `rules` judge what a killed run left behind; `log` hears of that. Once open, methods raise OSError, and what failed
-    leaves no torn line and no half a file.
+    `rules` judge what a killed run left behind; `log` hears of that. `forms` of the report are written beside
+    report.json. Once open, methods raise OSError, and what failed leaves no torn line and no half a file.
     """
 
     def __init__(
-        self, folder: Path, *, rules: Sequence[Rule] | None = None, log: Callable[[str], None] = lambda sentence: None
+        self,
+        folder: Path,
+        *,
+        rules: Sequence[Rule] | None = None,
+        forms: Sequence[str] = (),
+        log: Callable[[str], None] = lambda sentence: None,
     ) -> None:
         self.folder = folder
+        self._forms = [FORMS[name] for name in dict.fromkeys(forms) if name != "json"]
+        self._log = log
         self._journals: OrderedDict[str, int] = OrderedDict()
         self._broken: set[str] = set()
         self._postponed: list[str] = []
@@ -131,14 +146,39 @@ class OutputFolder:
         with _replacing(self.folder / REPORT) as file:
             file.write(text.encode())
 
-    def close(self) -> None:
-        """Write the transcripts that had to wait, and let go of everything. Idempotent."""
-        failure: OSError | None = None
-        while self._postponed:
+    def further_reports(self, results: Results) -> None:
+        """The other forms that were asked for, made from the transcripts. One that fails takes no other with it."""
+        failure = self._write_postponed() if self._forms else None
+        for form in self._forms:
             try:
-                self._transcript(self._postponed.pop())
+                shown = replace(results, reports=tuple(self._shown(named, form) for named in results.reports))
+                with _replacing(self.folder / form.file_name) as file:
+                    file.write(form.render(shown).encode(errors="backslashreplace"))
             except OSError as problem:
                 failure = failure or problem
+            except Exception as problem:
+                self._log(f"{form.file_name} could not be made ({type(problem).__name__}).")
+        if failure is not None:
+            raise failure
+
+    def _shown(self, named: NamedReport, form: Form) -> NamedReport:
+        """The report with what its transcript tells, as far as the form shows that."""
+        path = self.folder / named.transcript
+        if not path.exists():
+            return named
+        if path.stat().st_size > MAX_SHOWN_TRANSCRIPT:
+            self._log(f"{named.transcript} is too large for {form.file_name}, which has its findings only.")
+            return named
+        text = path.read_bytes()
+        lines = exchange_lines(text.decode())
+        if form.detail is None:
+            return replace(named, lines=lines)
+        timeline = recorded_timeline(read_document(text), named.report, form.detail)
+        return replace(named, timeline=timeline, lines=lines)
+
+    def close(self) -> None:
+        """Write the transcripts that had to wait, and let go of everything. Idempotent."""
+        failure = self._write_postponed()
         while self._journals:
             os.close(self._journals.popitem()[1])
         if self._findings is not None:
@@ -149,6 +189,15 @@ class OutputFolder:
         self._unlock()
         if failure is not None:
             raise failure
+
+    def _write_postponed(self) -> OSError | None:
+        failure: OSError | None = None
+        while self._postponed:
+            try:
+                self._transcript(self._postponed.pop())
+            except OSError as problem:
+                failure = failure or problem
+        return failure
 
     def _transcript(self, label: str) -> None:
         """The journal goes once the transcript is on disk, and stays if that fails."""
@@ -278,7 +327,8 @@ _INTERRUPTED: Final = Finding(
 
 def _move_away(folder: Path, log: Callable[[str], None]) -> None:
     """Give an earlier run's files a folder of their own, so that this run can overwrite nothing."""
-    present = [name for name in (FINDINGS, REPORT, TRANSCRIPTS, JOURNAL) if os.path.lexists(folder / name)]
+    names = (FINDINGS, *FILE_NAMES.values(), TRANSCRIPTS, JOURNAL)
+    present = [name for name in names if os.path.lexists(folder / name)]
     if not present:
         return
     previous = folder / PREVIOUS

@@ -20,7 +20,9 @@ for package in ("pydantic", "mcp_types"):
 
 def open_judge(settings: Settings, *, module: str = JUDGE) -> JudgeProcess:
     """Raises OSError, with a sentence's middle as its `strerror`, where the output folder cannot be used."""
-    return JudgeProcess(Opening(settings.output, settings.profile, settings.extended), hear, module=module)
+    return JudgeProcess(
+        Opening(settings.output, settings.profile, settings.extended, settings.reports), hear, module=module
+    )
 
 
 def hear(message: Message) -> None:

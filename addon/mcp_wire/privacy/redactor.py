@@ -40,6 +40,8 @@ MAX_SHOWN: Final = 200
 _TOOL_CALL: Final = "tools/call"
 _LENGTH: Final = re.compile(r"[0-9]{1,15}")
 _FAILED: Final = "redacted"
+_HEADERS_OF_TUPLE: Final = {"user_agent": "user-agent", "server_software": "server", "intermediaries": "via"}
+"""Members of the interoperability tuple that are the values of headers."""
 
 
 class Redactor:
@@ -219,9 +221,13 @@ class Redactor:
             return value
         if name == "endpoint":
             return self._values.uri(value)
+        if name == "revision":
+            return self._headers.version(value)
         product, slash, version = value.partition("/")
         if is_product_name(product) and (not slash or is_product_version(version)):
             return value
+        if name in _HEADERS_OF_TUPLE:
+            return self._headers.value(_HEADERS_OF_TUPLE[name], value)
         return value if is_product_version(value) else self._values.text(value)
 
 

@@ -16,6 +16,7 @@ from mcp_wire.reports import (
     markdown_report,
     sarif_report,
 )
+from mcp_wire.reports.form_names import FILE_NAMES
 from mcp_wire.reports.model import Results
 from mcp_wire.reports.timeline import SHOWN, WHOLE, Detail
 
@@ -25,21 +26,24 @@ class Form:
     """One form of a report. `detail` None: it shows no exchanges, so its reports need no timelines."""
 
     name: str
-    file_name: str
     render: Callable[[Results], str]
     detail: Detail | None = None
+
+    @property
+    def file_name(self) -> str:
+        return FILE_NAMES[self.name]
 
 
 FORMS: Final = {
     form.name: form
     for form in (
-        Form("human", "report.txt", human_report.render, SHOWN),
-        Form("json", "report.json", json_report.render),
-        Form("jsonl", "report.jsonl", jsonl_report.render),
-        Form("sarif", "report.sarif", sarif_report.render),
-        Form("junit", "report.junit.xml", junit_report.render, SHOWN),
-        Form("markdown", "report.md", markdown_report.render, SHOWN),
-        Form("html", "report.html", html_report.render, SHOWN),
-        Form("har", "report.har", har_report.render, WHOLE),
+        Form("human", human_report.render, SHOWN),
+        Form("json", json_report.render),
+        Form("jsonl", jsonl_report.render),
+        Form("sarif", sarif_report.render),
+        Form("junit", junit_report.render, SHOWN),
+        Form("markdown", markdown_report.render, SHOWN),
+        Form("html", html_report.render, SHOWN),
+        Form("har", har_report.render, WHOLE),
     )
 }
