@@ -10,11 +10,11 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_wire.privacy.json_redaction import JsonRedaction, JsonTree, Members, TooDeepError
 from mcp_wire.privacy.labels import Labels
+from mcp_wire.wire.records import record
 from mcp_wire.wire.strict_json import MAX_DEPTH, MAX_INTEGER_LENGTH, MISSING, LongInteger, read_json
 
 TOO_DEEP: Final = b"[" * (MAX_DEPTH + 1)
@@ -28,7 +28,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _BYTE_ORDER_MARK: Final = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Replacement:
     """The bytes from `start` to `end` of a text become `new`. Replacements come in order and do not overlap."""
 

@@ -8,13 +8,13 @@ one again. A chunk that gets no bytes of its own (a label is shorter than its va
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Final
 
 from mcp_wire.privacy.allow_lists import COMMENTS, EVENT_TYPES, RETRY
 from mcp_wire.privacy.json_redaction import JsonRedaction
 from mcp_wire.privacy.json_text import Replacement, label_bytes, redact_json, redact_lines, with_invalid_bytes
 from mcp_wire.privacy.values import Values
+from mcp_wire.wire.records import record
 from mcp_wire.wire.sse import MAX_EVENT_BYTES, Block, EventStreamReader, split_lines
 
 MAX_WAITING_CHUNKS: Final = 65_536
@@ -29,7 +29,7 @@ _MAX_RETRY_DIGITS: Final = 18
 _CONTINUATION: Final = range(0x80, 0xC0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Redacted:
     """One chunk of the redacted stream: the number and time of the original, and its new bytes."""
 

@@ -7,9 +7,9 @@ Sources: JSON-RPC 2.0 sections 4-6, and the MCP specification's basic/index#mess
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from mcp_wire.wire.records import record
 from mcp_wire.wire.strict_json import MISSING, JsonValue, LongInteger, Missing, canonical, is_integer
 
 Kind = Literal["request", "notification", "response", "error_response", "batch", "invalid"]
@@ -46,7 +46,7 @@ _LEGAL_JSON_RPC: Final[frozenset[EnvelopeFault]] = frozenset(
 OptionalValue = JsonValue | Literal[Missing.MISSING]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Envelope:
     """One message, or one batch of them.
 

@@ -5,11 +5,12 @@ same core. Times are milliseconds on the capture's own clock, relative to its fi
 An edge with a clock gives strictly increasing times, so that time alone restores the order of a written transcript.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from mcp_wire.wire.body import Body
 from mcp_wire.wire.headers import Headers
+from mcp_wire.wire.records import record
 
 Milliseconds = float
 
@@ -26,7 +27,7 @@ class Ended(StrEnum):
     OPEN = "open"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RequestSeen:
     """A whole request: head and body, or the head and the statement that its body was not captured.
 
@@ -48,7 +49,7 @@ class RequestSeen:
     index: int | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResponseSeen:
     """A response head.
 
@@ -64,7 +65,7 @@ class ResponseSeen:
     http_version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResponseChunk:
     """Bytes of an event stream that arrived together, after content decoding (which may leave none)."""
 
@@ -73,7 +74,7 @@ class ResponseChunk:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResponseBody:
     """The whole body of a response that is no event stream; or, on an event stream, that the rest was not captured."""
 
@@ -82,7 +83,7 @@ class ResponseBody:
     body: Body
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ExchangeEnded:
     """The end of an exchange.
 

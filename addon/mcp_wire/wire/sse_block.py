@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, dataclass_transform
+from typing import Final, Literal, NamedTuple
+
+from mcp_wire.wire.records import record
 
 MAX_RETRY_MS: Final = 2**53 - 1
 """A larger `retry` is clamped: the largest integer that every JSON reader keeps exactly (some 285 000 years)."""
@@ -14,12 +15,6 @@ FieldKind = Literal["event", "data", "id", "retry", "comment", "ignored"]
 FieldFault = Literal["invalid_utf8", "misplaced_bom", "nul", "not_digits"]
 
 _LINE_ENDS: Final = re.compile(rb"\r\n|\r|\n")
-
-
-@dataclass_transform(frozen_default=True)
-def _frozen_for_the_type_checker[Class](cls: type[Class]) -> type[Class]:
-    # Freezing at run time as well would cost 2 µs a block, as much as all the rest of reading a small one.
-    return dataclass(slots=True)(cls)
 
 
 class Field(NamedTuple):
@@ -38,7 +33,7 @@ class Field(NamedTuple):
     faults: tuple[FieldFault, ...] = ()
 
 
-@_frozen_for_the_type_checker
+@record
 class Block:
     """One block of an event stream: a run of lines, and the blank line that completes it.
 

@@ -12,11 +12,13 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from itertools import accumulate
 from json.decoder import scanstring  # type: ignore[attr-defined]  # public in fact, absent from the type stubs
 from typing import Any, Final, Literal
+
+from mcp_wire.wire.records import record
 
 
 class Missing(Enum):
@@ -84,7 +86,7 @@ Repeated names count as faults although RFC 8259 4 says SHOULD: two receivers wo
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JsonFault:
     """One thing wrong with a text.
 
@@ -96,7 +98,7 @@ class JsonFault:
     offset: int | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JsonReading:
     """What was read. `faults` holds the first fault of each kind, in the order found; `value` is given wherever a
     lenient reader would have read one (last name wins, NaN and infinities as floats, undecodable bytes as U+FFFD)."""
