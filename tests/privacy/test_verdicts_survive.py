@@ -27,7 +27,7 @@ CASES = sorted((REPOSITORY / "tests" / "cases").glob("[0-9]*.json"))
 FIXTURES = sorted(
     path
     for path in (REPOSITORY / "fixtures").glob("**/*.json")
-    if not path.name.endswith(("expected.json", "README.json"))
+    if path.with_name(f"{path.stem}.expected.json").exists()  # the others are no transcripts, or cannot be read
 )
 TRANSCRIPTS = [*CASES, *FIXTURES]
 RULES = tuple(rules_of(extended=True))

@@ -127,7 +127,7 @@ class JsonRedaction:
 
     def _meta_key(self, key: str) -> str:
         """Valid keys stay valid, invalid ones invalid, with or without prefix (2025-11-25 basic/index#meta)."""
-        if not key or key in META_KEYS:
+        if not key.strip() or key in META_KEYS:
             return key
         if key.startswith(META_PREFIX):
             name = key[len(META_PREFIX) :]
