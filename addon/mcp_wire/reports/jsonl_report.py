@@ -11,7 +11,8 @@ from mcp_wire.wire.strict_json import JsonValue, dump_json
 
 def render(results: Results) -> str:
     """The lines; what a baseline accepts has its `reason`. No findings give an empty text."""
-    return "".join(f"{line}\n" for line in _lines(results))
+    # NEL is a line end to some readers; within JSON it can only stand in a string, where an escape says the same.
+    return "".join(f"{line}\n" for line in _lines(results)).replace("\x85", "\\u0085")
 
 
 def _lines(results: Results) -> Iterator[str]:

@@ -92,7 +92,7 @@ def _response(exchange: SeenExchange, on_events: dict[str, SeenEvent]) -> Iterat
     for event in exchange.events:
         silence = _silence(before, event.at)
         if silence:
-            yield event.at.position, f"Note over C,S: {words(f'{exchange.id} silent for {silence}')}"
+            yield event.at.position, f"Note over C,S: {words(_joined(exchange.id, 'silent for ', silence))}"
         before = event.at
         if event.path not in ends and event.path not in on_events:
             hidden += 1
@@ -119,7 +119,7 @@ def _ending(exchange: SeenExchange) -> Iterator[tuple[int, str]]:
     if arrow is not None and exchange.end is not None:
         sender, receiver, how = arrow
         code = f" {exchange.reset_code}" if exchange.reset_code else ""
-        yield exchange.end.position, f"{sender}-x{receiver}: {words(f'{exchange.id} {how}{code}')}"
+        yield exchange.end.position, f"{sender}-x{receiver}: {words(_joined(exchange.id, how, code))}"
 
 
 def _note(finding: Finding) -> str:
@@ -128,7 +128,7 @@ def _note(finding: Finding) -> str:
 
 
 def _joined(name: str, text: str, more: str) -> str:
-    return f"{name} {text}{more}"
+    return f"{name}: {text}{more}"
 
 
 def _is_within(path: str, outer: str) -> bool:

@@ -1,5 +1,7 @@
 // The timeline as a picture: a lane a stream, strokes on one canvas, only what is in view.
 
+// Endings that cut something off; that a client leaves is its own affair.
+const BROKEN = new Set(["server_closed", "server_reset", "client_reset", "disconnected"]);
 const box = byId("timeline");
 const canvas = box.querySelector("canvas");
 const pen = canvas.getContext("2d");
@@ -240,7 +242,7 @@ function paintEvents(exchange, top) {
 
 function paintEnding(exchange, end, top) {
   const open = exchange.ended === "open" || (!exchange.ended && !exchange.end);
-  pen.strokeStyle = exchange.ended && exchange.ended !== "complete" && !open ? colours.error : colours["bar-edge"];
+  pen.strokeStyle = BROKEN.has(exchange.ended) ? colours.error : colours.muted;
   pen.lineWidth = 2;
   pen.beginPath();
   if (open) {
