@@ -66,6 +66,9 @@ type JsonTree = bool | int | float | str | LongInteger | list[JsonTree] | dict[s
 """A JSON value, or one whose objects keep repeated names."""
 
 
+_CONTAINERS: Final = (dict, list, Members)
+
+
 class TooDeepError(ValueError):
     """The value is nested beyond what anybody judges."""
 
@@ -81,41 +84,39 @@ class JsonRedaction:
 
     def message(self, value: JsonTree) -> JsonTree:
         """Any JSON value as the root of a text. Raises TooDeepError beyond MAX_DEPTH."""
-        return self._walk(value, MESSAGE, MAX_DEPTH)
+        return self._any(value, MESSAGE, MAX_DEPTH, [])
+
+    def tokens(self, value: JsonTree) -> list[JsonTree]:
+        """The same, told flat: every name and scalar in the order of the text, each followed by what becomes of it."""
+        told: list[JsonTree] = []
+        self._any(value, MESSAGE, MAX_DEPTH, told)
+        return told
 
     def free(self, value: JsonTree) -> JsonTree:
         """A JSON value of which nothing is known. Raises TooDeepError beyond MAX_DEPTH."""
-        return self._walk(value, FREE, MAX_DEPTH)
+        return self._any(value, FREE, MAX_DEPTH, [])
 
     def identifier(self, value: JsonTree) -> JsonTree:
         """An id or a token: integers stay, strings get labels."""
-        return self.free(value) if isinstance(value, dict | list | Members) else self._scalar(value, "id")
+        return self.free(value) if isinstance(value, _CONTAINERS) else self._scalar(value, "id")
 
-    def _walk(self, value: JsonTree, place: Place, room: int) -> JsonTree:
-        if not isinstance(value, dict | list | Members):
-            return self._scalar(value, place.scalars)
+    def _any(self, value: JsonTree, place: Place, room: int, told: list[JsonTree]) -> JsonTree:
+        if not isinstance(value, _CONTAINERS):
+            new = self._scalar(value, place.scalars)
+            told += (value, new)
+            return new
         if not room:
             raise TooDeepError
         if isinstance(value, list):
             below = place.items or place
-            return [
-                self._walk(item, below, room - 1)
-                if isinstance(item, dict | list | Members)
-                else self._scalar(item, below.scalars)
-                for item in value
-            ]
+            return [self._any(item, below, room - 1, told) for item in value]
         place = _entered(value, place)
         pairs: list[tuple[str, JsonTree]] = []
+        names = place.names
         for name, member in value.pairs if isinstance(value, Members) else value.items():
-            below = _below(place, name, value)
-            pairs.append(
-                (
-                    self.member_name(name, place.names),
-                    self._walk(member, below, room - 1)
-                    if isinstance(member, dict | list | Members)
-                    else self._scalar(member, below.scalars),
-                )
-            )
+            new = self.member_name(name, names)
+            told += (name, new)
+            pairs.append((new, self._any(member, _below(place, name, value), room - 1, told)))
         return dict(pairs) if isinstance(value, dict) else Members(pairs)
 
     # --- names ---
@@ -170,11 +171,11 @@ class JsonRedaction:
     # --- scalars ---
 
     def _scalar(self, value: JsonTree, scalars: Scalars) -> JsonTree:
-        if value is None or isinstance(value, bool):
-            return value
         if isinstance(value, str):
             return self.string(value, scalars)
-        if isinstance(value, int | float | LongInteger):
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, (int, float, LongInteger)):
             return value if _number_stays(value, scalars) else self._values.labels.number(value)
         return None
 

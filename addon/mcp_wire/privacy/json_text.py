@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, Final
 
 from mcp_wire.privacy.json_redaction import JsonRedaction, JsonTree, Members, TooDeepError
@@ -25,6 +25,7 @@ MAX_KEPT_NUMBER: Final = 32
 
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[^\s\[\]{},:"]++', re.DOTALL)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_NUMBERS: Final = (int, float, LongInteger)
 _BYTE_ORDER_MARK: Final = "\ufeff"
 
 
@@ -52,7 +53,7 @@ def redact_json(data: bytes, redaction: JsonRedaction) -> list[Replacement] | No
             if reading.has("duplicate_key"):
                 tree, _ = _read(text)
             start = len(_BYTE_ORDER_MARK.encode()) if text.startswith(_BYTE_ORDER_MARK) else 0
-            return _aligned(data, start, len(data), tree, redaction.message(tree))
+            return _aligned(data, start, len(data), redaction.tokens(tree))
         if reading.has("trailing_data"):
             return _before_trailing_data(data, text, redaction)
     except (TooDeepError, RecursionError):
@@ -99,10 +100,12 @@ def with_invalid_bytes(text: str, raw: bytes) -> bytes:
     return data
 
 
-def _aligned(data: bytes, start: int, end: int, old: JsonTree, new: JsonTree) -> list[Replacement]:
-    tokens = _TOKEN.finditer(data, start, end)
+def _aligned(data: bytes, start: int, end: int, told: list[JsonTree]) -> list[Replacement]:
     replacements = []
-    for token, before, after in zip(tokens, _scalars(old), _scalars(new), strict=True):
+    changes = iter(told)
+    for token, before, after in zip(_TOKEN.finditer(data, start, end), changes, changes, strict=True):
+        if after is before and not isinstance(after, _NUMBERS):
+            continue
         written = _written(token[0], before, after)
         if written is not None:
             replacements.append(Replacement(token.start(), token.end(), written))
@@ -117,7 +120,7 @@ def _before_trailing_data(data: bytes, text: str, redaction: JsonRedaction) -> l
         text = data.decode("utf-8", "surrogateescape")
         end = len(text[: _read(text)[1]].encode("utf-8", "surrogateescape"))
     start = len(_BYTE_ORDER_MARK.encode()) if text.startswith(_BYTE_ORDER_MARK) else 0
-    return _aligned(data, start, end, tree, redaction.message(tree)) + redact_lines(data, redaction.labels, end)
+    return _aligned(data, start, end, redaction.tokens(tree)) + redact_lines(data, redaction.labels, end)
 
 
 def _written(token: bytes, before: JsonTree, after: JsonTree) -> bytes | None:
@@ -125,34 +128,17 @@ def _written(token: bytes, before: JsonTree, after: JsonTree) -> bytes | None:
     if isinstance(after, str):
         if before == after:
             return None
-        text = json.dumps(after, ensure_ascii=token.isascii())
-        if not text.isascii():
-            text = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        if token.isascii():
+            return encode_basestring_ascii(after).encode()
+        text = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", encode_basestring(after))
         return with_invalid_bytes(text, token)
-    if isinstance(after, bool) or after is None or isinstance(after, list | dict | Members):
+    if isinstance(after, bool) or not isinstance(after, _NUMBERS):
         return None
     if isinstance(after, float) and not math.isfinite(after):
         return None if len(token) <= MAX_KEPT_NUMBER else (b"-1e999" if after < 0 else b"1e999")
     if before == after and len(token) <= MAX_KEPT_NUMBER:
         return None
     return after.text.encode() if isinstance(after, LongInteger) else repr(after).encode()
-
-
-def _scalars(tree: JsonTree) -> Iterator[JsonTree]:
-    """Names and scalars in document order, without recursion."""
-    stack: list[Iterator[JsonTree]] = [iter([tree])]
-    while stack:
-        for item in stack[-1]:
-            if isinstance(item, Members | dict):
-                pairs = item.items() if isinstance(item, dict) else item.pairs
-                stack.append(iter([part for pair in pairs for part in pair]))
-                break
-            if isinstance(item, list):
-                stack.append(iter(item))
-                break
-            yield item
-        else:
-            stack.pop()
 
 
 def _integer(text: str) -> int | LongInteger:
