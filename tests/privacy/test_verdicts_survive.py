@@ -50,7 +50,8 @@ def verdict(document: Document, told: Iterable[Observation]) -> Verdict:
         judge.feed(observation)
     judge.finish()
     return (
-        [(finding.code, finding.level, finding.path, finding.count) for finding in judge.findings()],
+        # Sorted: a chunk waits for the end of its events, and so may come after what another exchange did meanwhile.
+        sorted((finding.code, finding.level, finding.path, finding.count) for finding in judge.findings()),
         [(advice.exchange, advice.action) for advice in judge.recovery()],
     )
 

@@ -269,6 +269,8 @@ def _hides_a_fault(session_id: str, label: str) -> bool:
 
 
 def _is_guessable(value: str) -> bool:
+    if is_strong_session_label(value):  # a label, and taken
+        return False
     return len(value) < GUESSABLE_BELOW or (value.isascii() and value.isdigit() and len(value) <= COUNTER_DIGITS)
 
 
