@@ -6,6 +6,7 @@ and the next one is read; where a length makes no sense, nothing behind it can b
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import re
@@ -21,6 +22,9 @@ from mcp_wire.live.stored import begun_us, stored_parts, stored_request, was_obs
 
 MAX_FLOW_OCTETS: Final = 64 * 1024 * 1024
 """A larger flow is left out: mitmproxy reads a flow whole, several times its size in memory."""
+
+GARBAGE_OCTETS: Final = 32 * 1024 * 1024
+"""mitmproxy leaves every flow that it has read in a cycle of references. So much is read before those are broken up."""
 
 _LENGTH: Final = re.compile(rb"([0-9]{1,12}):")
 _LENGTH_OCTETS: Final = 13
@@ -41,6 +45,7 @@ class FlowFile:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._size = file.seek(0, os.SEEK_END)
+        self._garbage = 0
 
     def places(self) -> Iterator[Place | LeftOut]:
         number = 0
@@ -88,6 +93,10 @@ class FlowFile:
         return size if offset + size <= self._size else None
 
     def _flow(self, offset: int, size: int) -> Flow:
+        self._garbage += size
+        if self._garbage > GARBAGE_OCTETS:
+            self._garbage = 0
+            gc.collect()
         self._file.seek(offset)
         return _flow(self._file.read(size))
 
