@@ -16,6 +16,7 @@ from mitmproxy.tools.dump import DumpMaster
 from mcp_wire.live.addon import ConformanceAddon
 from mcp_wire.live.directory import Origin
 from mcp_wire.live.exchange import Exchanges
+from mcp_wire.live.judge_messages import Message
 from mcp_wire.live.options import Settings
 from mcp_wire.live.parts import Entry
 from mcp_wire.wire.observation import (
@@ -139,8 +140,9 @@ class Proxy:
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
 
-    def _open(self, settings: Settings) -> Recorder:
+    def _open(self, settings: Settings, hear: Callable[[Message], None]) -> Recorder:
         self.settings = settings
+        self.hear = hear
         return self.recorder
 
     @contextlib.contextmanager

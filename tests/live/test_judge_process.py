@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +144,7 @@ def written(folder: Path) -> dict[str, bytes]:
     }
 
 
-def judged_here(folder: Path, seen: list[Entry]) -> dict[str, bytes]:
+def judged_here(folder: Path, seen: Sequence[Entry]) -> dict[str, bytes]:
     observer = Observer(ObserverSettings(rules_of()), OutputFolder(folder))
     exchanges = Exchanges()
     for entry in seen:

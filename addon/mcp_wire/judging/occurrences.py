@@ -73,9 +73,7 @@ class Occurrences:
         if found is None:
             return []
         codes = {finding.code for finding in found.findings.values()}
-        return [
-            replace(finding) for finding in found.findings.values() if codes.isdisjoint(found.roots[finding.code])
-        ]
+        return [replace(finding) for finding in found.findings.values() if codes.isdisjoint(found.roots[finding.code])]
 
     def changed(self) -> list[str]:
         """The exchanges of which there is news since this was asked last."""

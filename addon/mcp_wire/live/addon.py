@@ -21,6 +21,8 @@ from mcp_wire.live import endings
 from mcp_wire.live.clock import Clock, Microseconds
 from mcp_wire.live.exchange import read_body
 from mcp_wire.live.faults import Faults
+from mcp_wire.live.front import Front
+from mcp_wire.live.judge_messages import Message
 from mcp_wire.live.loaded import LoadedEntry, LoadedFlows
 from mcp_wire.live.marks import (
     CHUNKS,
@@ -36,10 +38,10 @@ from mcp_wire.live.marks import (
     remove_marks,
 )
 from mcp_wire.live.messages import endpoint, head_of, headers, target
-from mcp_wire.live.options import OPTIONS, BadOption, Settings, refusal, repair_deferred, settings_of
+from mcp_wire.live.options import CHANGEABLE, OPTIONS, BadOption, Settings, refusal, repair_deferred, settings_of
 from mcp_wire.live.outbox import PAUSE_S
 from mcp_wire.live.outgoing import Judging, Outgoing
-from mcp_wire.live.parts import TOO_LARGE, Ending, EndPart, HeadPart, RequestPart
+from mcp_wire.live.parts import TOO_LARGE, AskPart, Ending, EndPart, HeadPart, RequestPart
 from mcp_wire.live.probation import Probation
 from mcp_wire.live.recognition import Recogniser, Verdict
 from mcp_wire.live.stored import request_part, stored_request, was_observed
@@ -93,9 +95,9 @@ def _guarded[**Arguments](hook: Callable[Arguments, None]) -> Callable[Arguments
 
 
 class ConformanceAddon:
-    """Observes MCP in any mode of mitmproxy. `open_judge` starts whatever judges and writes."""
+    """Observes MCP in any mode of mitmproxy. `open_judge` starts whatever judges and writes, and tells the listener."""
 
-    def __init__(self, open_judge: Callable[[Settings], Judging]) -> None:
+    def __init__(self, open_judge: Callable[[Settings, Callable[[Message], None]], Judging]) -> None:
         self._open_judge = open_judge
         self._judging: Judging | None = None
         self._settings: Settings | None = None
@@ -112,6 +114,8 @@ class ConformanceAddon:
         self._loading_timer: asyncio.TimerHandle | None = None
         self._exchanges = 0
         self._faults = Faults()
+        self._front = Front(self.fault)
+        self.addons = [self._front.commands]
 
     # Start and end
 
@@ -123,6 +127,7 @@ class ConformanceAddon:
         for warning in warnings:
             logger.warning(warning)
         self._refuse(refusals)
+        self._front.load()
 
     def configure(self, updated: set[str]) -> None:
         ours = updated & OPTIONS.keys()
@@ -133,13 +138,14 @@ class ConformanceAddon:
             refusals = [problem for name, value in values.items() if (problem := refusal(name, value)) is not None]
             self._refuse(refusals)
             return
-        for name in sorted(ours - {"mcp_scope"}):
+        for name in sorted(ours - CHANGEABLE):
             if values[name] != self._values[name]:
                 raise exceptions.OptionsError(f"{name}={values[name]} is refused: it can only be set at the start.")  # type: ignore[no-untyped-call]
         try:
             self._settings = settings_of(values)
         except BadOption as problem:
             raise exceptions.OptionsError(str(problem)) from None  # type: ignore[no-untyped-call]
+        self._front.redact_view(self._settings.view_redacted)
 
     def running(self) -> None:
         self._start()
@@ -153,7 +159,9 @@ class ConformanceAddon:
         self._values = {name: getattr(ctx.options, name) for name in OPTIONS}
         try:
             self._settings = settings_of(self._values)
-            self._judging = self._open_judge(self._settings)
+            self._judging = self._open_judge(self._settings, self._front.hear)
+            self._front.redact_view(self._settings.view_redacted)
+            self._front.start(self._ask, annotate=self._settings.annotate)
         except BadOption as problem:
             self._refuse([str(problem)])
         except OSError as problem:
@@ -183,6 +191,12 @@ class ConformanceAddon:
         if self._judging is not None:
             self._hand_over_the_rest(self._judging)
             self._judging.finish()
+            assert self._settings is not None
+            self._front.finish(self._settings.output)
+
+    def _ask(self) -> None:
+        if self._judging is not None and not self._over:
+            self._judging.put(("", self._clock.now(), AskPart()))
 
     # Live traffic
 
@@ -314,15 +328,17 @@ class ConformanceAddon:
             self._begin(watched, self._request_part(flow, raw, "the response came before the request was complete"))
 
     def _begin(self, watched: _Watched, part: RequestPart) -> None:
-        watched.exchange = self._exchange(part, watched.verdict is Verdict.FIRST_EVENT_DECIDES)
+        watched.exchange = self._exchange(watched.flow, part, watched.verdict is Verdict.FIRST_EVENT_DECIDES)
         watched.request = watched.at, part
         watched.exchange.put(watched.at, part)
 
-    def _exchange(self, part: RequestPart, on_probation: bool) -> Outgoing:
+    def _exchange(self, flow: http.HTTPFlow, part: RequestPart, on_probation: bool) -> Outgoing:
         assert self._judging is not None
         self._exchanges += 1
         probation = Probation(part.origin.endpoint, self.recogniser) if on_probation and not self._scope else None
-        return Outgoing(f"x-{self._exchanges}", self._judging, probation)
+        name = f"x-{self._exchanges}"
+        self._front.follow(name, flow, certain=probation is None)
+        return Outgoing(name, self._judging, probation)
 
     def _request_part(self, flow: http.HTTPFlow, raw: bytes | None, why_not: str) -> RequestPart:
         return request_part(flow, raw, why_not, exact_scope=self._scope)
@@ -369,10 +385,12 @@ class ConformanceAddon:
             inner,
             self.fault,
             self._clock,
-            functools.partial(self._active.__setitem__, watched.flow.client_conn.id),
+            functools.partial(self._noticed, watched.flow.client_conn.id),
             watched.exchange if head.events else None,
         )
         response.stream = watched.response_tap
+        if head.events and watched.exchange is not None:
+            self._front.stream(watched.flow, watched.response_tap)
 
     def _close(self, tap: BodyTap) -> bytes:
         tap.closed = True
@@ -381,6 +399,7 @@ class ConformanceAddon:
     def _finish(self, watched: _Watched, ending: Ending) -> None:
         """The end of a flow, whichever hook brings it first."""
         exchange, tap = watched.exchange, watched.response_tap
+        self._front.over(watched.flow)
         self._drop(watched)
         at = self._clock.now()
         body, why_not = self._response_body(watched, ending)
@@ -455,6 +474,10 @@ class ConformanceAddon:
         now = self._active[flow.client_conn.id] = self._clock.now()
         return now
 
+    def _noticed(self, client: str, at: Microseconds) -> None:
+        self._active[client] = at
+        self._front.seen()
+
     def _is_idle(self, flow: http.HTTPFlow) -> bool:
         """Was the client's connection silent for as long as mitmproxy lets one be?"""
         last = self._active.get(flow.client_conn.id)
@@ -515,7 +538,7 @@ class ConformanceAddon:
             is_mcp = True
         if not is_mcp:
             return None
-        exchange = self._exchange(part, verdict is Verdict.FIRST_EVENT_DECIDES)
+        exchange = self._exchange(flow, part, verdict is Verdict.FIRST_EVENT_DECIDES)
         if flow.response is not None and not exchange.on_probation:
             self.recogniser.answered(part.origin.endpoint, flow.response.status_code, headers(flow.response))
         return exchange, part

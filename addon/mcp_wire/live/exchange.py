@@ -8,7 +8,17 @@ from typing import Final
 
 from mcp_wire.live.clock import Microseconds, milliseconds
 from mcp_wire.live.directory import Origin
-from mcp_wire.live.parts import MAX_BODY_OCTETS, TOO_LARGE, EndPart, Entry, HeadPart, LostPart, Part, RequestPart
+from mcp_wire.live.parts import (
+    MAX_BODY_OCTETS,
+    TOO_LARGE,
+    AskPart,
+    EndPart,
+    Entry,
+    HeadPart,
+    LostPart,
+    Part,
+    RequestPart,
+)
 from mcp_wire.live.recognition import is_foreign
 from mcp_wire.wire.body import Body
 from mcp_wire.wire.content_coding import Decoder, decoder_for
@@ -34,6 +44,8 @@ class Exchanges:
     def take(self, entry: Entry) -> Iterator[tuple[Origin, Observation]]:
         """The observations that this part makes. Of an exchange that is not MCP, none."""
         name, at, part = entry
+        if isinstance(part, AskPart):
+            return
         if isinstance(part, RequestPart):
             self._running[name] = _Exchange(name, part.origin)
         exchange = self._running.get(name)

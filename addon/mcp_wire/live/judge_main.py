@@ -10,17 +10,18 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import BinaryIO, Final
 
 from mcp_wire.judging.declaration import Rule
 from mcp_wire.live.exchange import Exchanges
 from mcp_wire.live.faults import Faults
-from mcp_wire.live.judge_messages import Finished, Message, Opened, Opening, Refused, Said, framed, frames
+from mcp_wire.live.judge_messages import Explained, Finished, Message, Opened, Opening, Refused, Said, framed, frames
 from mcp_wire.live.observer import Observer, ObserverSettings
-from mcp_wire.live.output import OutputFolder
-from mcp_wire.live.parts import Entry
+from mcp_wire.live.output import OutputFolder, files_in
+from mcp_wire.live.parts import AskPart, Entry
 from mcp_wire.protocol.profiles import PROFILES
+from mcp_wire.reports.explanation import explanations_text
 from mcp_wire.rules import rules_of
 
 NICENESS: Final = 5
@@ -54,14 +55,29 @@ def serve(rules: Sequence[Rule] | None = None) -> None:
         telling.tell(Refused(problem.strerror or type(problem).__name__))
         return
     profile = PROFILES[opening.profile] if opening.profile is not None else None
-    observer = Observer(ObserverSettings(chosen, profile), folder, on_finding=telling.tell, log=telling.warn)
+    settings = ObserverSettings(chosen, profile)
+    observer = Observer(settings, folder, on_finding=telling.tell, log=telling.warn, noting=True)
     telling.tell(Opened())
+    telling.tell(_explained(chosen))
     exchanges = Exchanges()
     for entries in incoming:
+        asked = False
         for entry in entries:
             _judge(entry, exchanges, observer, telling)
+            asked = asked or isinstance(entry[2], AskPart)
+        for noted in observer.notes(progress=asked):
+            telling.tell(noted)
     observer.finish()
-    telling.tell(Finished())
+    for noted in observer.notes(progress=True):
+        telling.tell(noted)
+    telling.tell(Finished(observer.exchanges, observer.conversations, files_in(opening.output)))
+
+
+def _explained(rules: Iterable[Rule]) -> Explained:
+    by_code: dict[str, list[Rule]] = {}
+    for rule in rules:
+        by_code.setdefault(rule.code, []).append(rule)
+    return Explained({code: explanations_text(declared) for code, declared in by_code.items()})
 
 
 class _Telling:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import pickle
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
 from mcp_wire.judging.finding import Finding
+from mcp_wire.reports.exchange_notes import ExchangeNotes
 
 _LENGTH: Final = struct.Struct("<Q")
 
@@ -60,14 +61,35 @@ class Reported:
     flow: str | None
     transcript: str | None
     profile: str | None
+    what: str = ""
+    """HTTP method and JSON-RPC method of the exchange."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What there is to say of one exchange as of now. `flow`: as in `Reported`. Everything in it is redacted."""
+
+    flow: str
+    notes: ExchangeNotes
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """For each code of a rule, what the rule is about."""
+
+    texts: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """Everything that was handed over is judged, and the report is written."""
+    """Everything that was handed over is judged, and these files are written, named within the output folder."""
+
+    exchanges: int = 0
+    conversations: int = 0
+    files: tuple[str, ...] = ()
 
 
-Message = Opened | Refused | Said | Reported | Finished
+Message = Opened | Refused | Said | Reported | Noted | Explained | Finished
 
 
 def framed(content: object) -> bytes:

@@ -54,7 +54,7 @@ class JudgeProcess:
         self._opened = False
         self._finished = False
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _BOOT, module, *_import_path()],
+            [sys.executable, "-I", "-c", _BOOT, module, *import_path()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -143,7 +143,7 @@ class JudgeProcess:
                 message = self._heard.get_nowait()
                 if isinstance(message, Finished):
                     self._finished = True
-                elif message is not None:
+                if message is not None:
                     self._hear(message)
                 elif not self._finished:
                     self._finished = True
@@ -158,8 +158,8 @@ class JudgeProcess:
         )
 
 
-def _import_path() -> list[str]:
-    """The proxy's own, so that both run the same code, wherever it was loaded from."""
+def import_path() -> list[str]:
+    """The proxy's own, so that every process of ours runs the same code, wherever it was loaded from."""
     ours = str(Path(mcp_wire.__file__).resolve().parent.parent)
     return list(dict.fromkeys([ours, *(str(Path(entry).resolve()) for entry in sys.path)]))
 

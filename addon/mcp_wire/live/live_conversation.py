@@ -50,7 +50,9 @@ class LiveConversation:
     """Times become milliseconds since the conversation's first observation, strictly increasing; exchanges become
     `x-1`, `x-2`, … in the order of their requests."""
 
-    def __init__(self, identity: ConversationIdentity, rules: tuple[Rule, ...], redactor: Redacting) -> None:
+    def __init__(
+        self, identity: ConversationIdentity, rules: tuple[Rule, ...], redactor: Redacting, *, noting: bool = False
+    ) -> None:
         self.identity = identity
         self._rules = rules
         self._redactor = redactor
@@ -58,7 +60,8 @@ class LiveConversation:
         document = Document({"profile": identity.profile})
         conversation = Conversation(profile, payloads_whole=True, complete_from_start=identity.complete_from_start)
         self._judge = Judge(rules_in(identity.profile, rules), conversation, redactor.show)
-        self.occurrences = self._judge.ledger.watch_occurrences()
+        self.occurrences = self._judge.ledger.watch_occurrences() if noting else None
+        """What is found in each exchange, where somebody takes notes."""
         self.is_judged = document.is_judged
         # What is not judged is said so by the same rule that says it of a document.
         self._opening = [] if document.is_judged else self._judge.consider(document)

@@ -14,6 +14,7 @@ from mcp_wire.conversation.facts import Exchange
 from mcp_wire.conversation.profile_selection import evidence_of
 from mcp_wire.judging.declaration import Evidence
 from mcp_wire.live.directory import ConversationIdentity
+from mcp_wire.live.judge_messages import Noted
 from mcp_wire.live.live_conversation import LiveConversation
 from mcp_wire.protocol.profiles import UNDETERMINED
 from mcp_wire.reports.exchange_notes import MAX_FINDINGS, ExchangeNotes, NotedAdvice, NotedFinding
@@ -27,17 +28,10 @@ MAX_INTERRUPTED: Final = 64
 """Interrupted exchanges of one conversation whose advice is kept up to date."""
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """The notes on an exchange as of now. `flow` is its name at the edge."""
-
-    flow: str
-    notes: ExchangeNotes
-
-
 @dataclass(slots=True)
 class _Kept:
-    conversation: LiveConversation
+    conversation: LiveConversation | None
+    """None once it is over."""
     name: str
     """The exchange's own name in its conversation."""
     notes: ExchangeNotes
@@ -53,6 +47,8 @@ class NoteKeeper:
         self._running: dict[str, _Kept] = {}
         self._ended: BoundedTable[str, _Kept] = BoundedTable(MAX_ENDED)
         self._interrupted: dict[LiveConversation, BoundedTable[str, str]] = {}
+        self.exchanges = 0
+        """How many there were."""
         self._news: dict[str, None] = {}
         self._progress: dict[str, None] = {}
 
@@ -73,14 +69,21 @@ class NoteKeeper:
 
     def changed(self, conversation: LiveConversation) -> None:
         """Something may have been found in the exchanges of this conversation."""
-        for name in conversation.occurrences.changed():
+        for name in conversation.occurrences.changed() if conversation.occurrences is not None else ():
             flow = conversation.flow_of(name)
             if flow is not None:
                 self._news[flow] = None
 
     def forget(self, conversation: LiveConversation) -> None:
-        """The conversation is over: nothing more will be asked of it."""
+        """The conversation is over: what it has to say is said now."""
+        self.changed(conversation)
         self._interrupted.pop(conversation, None)
+        for flow in [flow for flow, kept in self._running.items() if kept.conversation is conversation]:
+            self._end(conversation, flow)
+        for kept in self._ended.values():
+            if kept.conversation is conversation:
+                kept.notes = _up_to_date(kept)
+                kept.conversation = None
 
     def what(self, flow: str | None) -> str:
         """HTTP method and JSON-RPC method of an exchange, redacted; empty where it is not known any more."""
@@ -88,7 +91,7 @@ class NoteKeeper:
         return kept.notes.what if kept is not None else ""
 
     def news(self, *, progress: bool = False) -> Iterator[Noted]:
-        """The notes of which something has changed, each once; with `progress`, also those of streams that only grew."""
+        """The notes of which something has changed, each once; with `progress`, also of streams that only grew."""
         flows = self._news
         if progress:
             flows |= self._progress
@@ -109,6 +112,7 @@ class NoteKeeper:
         name = conversation.name_of(request.exchange)
         if name is None:
             return
+        self.exchanges += 1
         identity = conversation.identity
         notes = ExchangeNotes(
             profile=identity.profile,
@@ -146,7 +150,11 @@ class NoteKeeper:
 
 
 def _up_to_date(kept: _Kept) -> ExchangeNotes:
-    findings = [NotedFinding.of(finding) for finding in kept.conversation.occurrences.of(kept.name)]
+    if kept.conversation is None:
+        return kept.notes
+    occurrences = kept.conversation.occurrences
+    found = occurrences.of(kept.name) if occurrences is not None else []
+    findings = [NotedFinding.of(finding) for finding in found]
     notes = replace(
         kept.notes,
         findings=tuple(findings[:MAX_FINDINGS]),
@@ -160,7 +168,7 @@ def _up_to_date(kept: _Kept) -> ExchangeNotes:
 
 
 def _advice(kept: _Kept) -> NotedAdvice | None:
-    advice = kept.conversation.advice_for(kept.name)
+    advice = kept.conversation.advice_for(kept.name) if kept.conversation is not None else None
     return NotedAdvice(advice.action, advice.condition) if advice is not None else None
 
 

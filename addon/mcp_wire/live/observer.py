@@ -6,7 +6,7 @@ Knows neither mitmproxy nor the disk: files are an argument. Nothing raises out 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -14,8 +14,9 @@ from mcp_wire.judging.declaration import Rule
 from mcp_wire.judging.finding import Finding
 from mcp_wire.judging.ledger import OBSERVER_ERROR
 from mcp_wire.live.directory import Closed, ConversationIdentity, Directory, Origin, Placement
-from mcp_wire.live.judge_messages import Reported
+from mcp_wire.live.judge_messages import Noted, Reported
 from mcp_wire.live.live_conversation import LiveConversation, Redacting, Step
+from mcp_wire.live.note_keeping import NoteKeeper
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.protocol.profiles import Profile
 from mcp_wire.reports.json_report import finding_object, reports_text
@@ -73,7 +74,8 @@ class Observer:
     """Takes observations in the order in which they were made; see `observe` and `finish`.
 
     `on_finding` hears of every new finding, `on_report` of the report on each conversation that is over, `log` of
-    troubles of our own; all may raise, to no effect.
+    troubles of our own; all may raise, to no effect. `noting`: somebody asks for `notes`, and how many exchanges there
+    were.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Observer:
         on_report: Callable[[NamedReport], None] = lambda report: None,
         log: Callable[[str], None] = lambda sentence: None,
         redactor: Callable[[], Redacting] = Redactor,
+        noting: bool = False,
     ) -> None:
         self._settings = settings
         self._files = files
@@ -99,6 +102,18 @@ class Observer:
         self._left_open: dict[str, ExchangeEnded] = {}
         self._troubles: dict[str, Finding] = {}
         self._finished = False
+        self._notes = NoteKeeper(pinned=settings.profile is not None) if noting else None
+        self.conversations = 0
+        """How many there were."""
+
+    @property
+    def exchanges(self) -> int:
+        """How many there were."""
+        return self._notes.exchanges if self._notes is not None else 0
+
+    def notes(self, *, progress: bool = False) -> Iterator[Noted]:
+        """What there is to say anew of single exchanges; with `progress`, also of streams that only grew."""
+        return self._notes.news(progress=progress) if self._notes is not None else iter(())
 
     @property
     def finished(self) -> bool:
@@ -163,10 +178,15 @@ class Observer:
             return
         conversation = self._conversations.get(identity)
         if conversation is None:
-            conversation = LiveConversation(identity, self._settings.rules, self._redactor())
+            noting = self._notes is not None
+            conversation = LiveConversation(identity, self._settings.rules, self._redactor(), noting=noting)
             self._conversations[identity] = conversation
             self._origins[identity] = placement.origin
-        self._apply(conversation, conversation.take(placement.origin, placement.observation))
+            self.conversations += 1
+        step = conversation.take(placement.origin, placement.observation)
+        if self._notes is not None:
+            self._notes.took(conversation, self._files.name_of(identity.label), placement.observation)
+        self._apply(conversation, step)
 
     def _apply(self, conversation: LiveConversation, step: Step) -> None:
         label = conversation.identity.label
@@ -195,6 +215,8 @@ class Observer:
             return None
         for finding in conversation.finish():
             self._report(finding, conversation)
+        if self._notes is not None:
+            self._notes.forget(conversation)
         self._written(self._files.conclude, identity.label)
         report = NamedReport(self._files.name_of(identity.label), conversation.report())
         self._quietly(self._on_report, report)
@@ -212,6 +234,7 @@ class Observer:
                 conversation.flow_of(finding.exchange),
                 self._files.name_of(identity.label),
                 identity.profile,
+                self._notes.what(conversation.flow_of(finding.exchange)) if self._notes is not None else "",
             )
         line: dict[str, JsonValue] = finding_object(finding)
         if reported.transcript is not None:

@@ -32,6 +32,8 @@ class Settings:
     scope: flowfilter.TFilter | None
     extended: bool
     reports: tuple[str, ...] = ()
+    annotate: bool = True
+    view_redacted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,18 @@ OPTIONS: Final[dict[str, _Option]] = {
         "true or false",
         lambda value: value in ("true", "false"),
     ),
+    "mcp_annotate": _Option(
+        "true",
+        "Put markers and comments on flows, never over one that a person has set: true or false.",
+        "true or false",
+        lambda value: value in ("true", "false"),
+    ),
+    "mcp_view_redacted": _Option(
+        "false",
+        "Show the values of the traffic in the MCP content view redacted, for screens that others see: true or false.",
+        "true or false",
+        lambda value: value in ("true", "false"),
+    ),
     "mcp_reports": _Option(
         "",
         f"Forms of the report to write beside report.json, with commas between them: {', '.join(FILE_NAMES)}.",
@@ -100,6 +114,10 @@ OPTIONS: Final[dict[str, _Option]] = {
         lambda value: all(name in FILE_NAMES for name in _names(value)),
     ),
 }
+
+
+CHANGEABLE: Final = frozenset({"mcp_scope", "mcp_view_redacted"})
+"""What can be set while the proxy runs; everything else only at the start."""
 
 
 def refusal(name: str, value: object) -> str | None:
@@ -129,6 +147,8 @@ def settings_of(values: Mapping[str, object]) -> Settings:
         scope=flowfilter.parse(text["mcp_scope"]) if text["mcp_scope"] else None,
         extended=text["mcp_extended"] == "true",
         reports=tuple(_names(text["mcp_reports"])),
+        annotate=text["mcp_annotate"] == "true",
+        view_redacted=text["mcp_view_redacted"] == "true",
     )
 
 

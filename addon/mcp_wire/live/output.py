@@ -229,6 +229,15 @@ class OutputFolder:
             self._lock = None
 
 
+def files_in(folder: Path) -> tuple[str, ...]:
+    """What the newest run has written, for people: the reports and the findings by name, the transcripts by number."""
+    names = [name for name in (*FILE_NAMES.values(), FINDINGS) if (folder / name).exists()]
+    transcripts = sum(1 for _ in (folder / TRANSCRIPTS).glob("*.json"))
+    if transcripts:
+        names.append(f"{transcripts} transcript{'' if transcripts == 1 else 's'} in {TRANSCRIPTS}/")
+    return tuple(names)
+
+
 def _opened(path: Path, flags: int = 0) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | flags, _FILE_MODE)
 

@@ -81,8 +81,13 @@ class EndPart:
     why_not: str
 
 
+@dataclass(frozen=True, slots=True)
+class AskPart:
+    """No part of any exchange: the edge asks how far those that run have come."""
+
+
 Part = RequestPart | HeadPart | LostPart | EndPart | bytes
 """bytes: one chunk of an event stream, still content-coded unless its HeadPart says otherwise."""
 
-Entry = tuple[str, Microseconds, Part]
+Entry = tuple[str, Microseconds, Part | AskPart]
 """A part, when it was seen, and the name of its exchange."""

@@ -56,6 +56,12 @@ class Copy:
         else:
             self._octets += data
 
+    def __len__(self) -> int:
+        return len(self._octets)
+
+    def so_far(self) -> bytes:
+        return bytes(self._octets)
+
     def close(self) -> bytes:
         """The copy; its room is free again, since from now on mitmproxy's flow holds it, or nobody."""
         data = bytes(self._octets)
@@ -112,6 +118,15 @@ class ResponseTap(BodyTap):
         self._noticed = noticed
         self._exchange = exchange
         self.marks = MarkedChunks()
+
+    @property
+    def kept(self) -> int:
+        """Octets of which there is a copy."""
+        return len(self.copy)
+
+    def so_far(self) -> tuple[bytes, bytes]:
+        """The copy, and the packed marks of its chunks, while the response is on its way."""
+        return self.copy.so_far(), bytes(self.marks.packed)
 
     def see(self, data: bytes) -> None:
         now = self._clock.now()

@@ -1,0 +1,117 @@
+"""The command line, run beside the proxy: converting and judging flows takes time, and the traffic must not wait."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mitmproxy import flow as mitmproxy_flow
+from mitmproxy.io import FlowWriter
+
+from mcp_wire.live.judge_process import import_path
+
+UNUSABLE: Final = 2
+MAX_SAID: Final = 2_000
+"""Characters of what a command said that are passed on."""
+
+_BOOT: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); arguments = json.loads(sys.argv[2]); "
+    "from mcp_wire.cli.main import main; sys.exit(main(arguments))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a command ended: its exit code, and the lines that it wrote to its standard output and standard error."""
+
+    code: int
+    said: tuple[str, ...]
+    complained: tuple[str, ...]
+
+
+class Jobs:
+    """Jobs that run; each tells its end with one call of `done`, in the proxy's thread."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def convert(self, flows: Sequence[mitmproxy_flow.Flow], folder: Path, done: Callable[[Outcome], None]) -> None:
+        """Make transcripts of flows in a folder."""
+        self._start(_run(["convert", "-", "--output", str(folder)], [*flows]), done)
+
+    def report(
+        self, flows: Sequence[mitmproxy_flow.Flow], form: str, file: Path, done: Callable[[Outcome], None]
+    ) -> None:
+        """Write one report on flows."""
+        self._start(_report([*flows], form, file), done)
+
+    def _start(self, job: asyncio._CoroutineLike[Outcome], done: Callable[[Outcome], None]) -> None:
+        async def run() -> None:
+            try:
+                outcome = await job
+            except OSError as problem:
+                why = problem.strerror or type(problem).__name__
+                outcome = Outcome(UNUSABLE, (), (f"it could not be started ({why})",))
+            done(outcome)
+
+        task = asyncio.get_running_loop().create_task(run())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _report(flows: Sequence[mitmproxy_flow.Flow], form: str, file: Path) -> Outcome:
+    folder = Path(tempfile.mkdtemp(prefix="mcp-report-"))
+    try:
+        converted = await _run(["convert", "-", "--output", str(folder)], flows)
+        transcripts = sorted(path.name for path in folder.glob("*.json") if not path.name.endswith(".expected.json"))
+        if not transcripts:
+            return Outcome(UNUSABLE, (), converted.complained or ("there is no MCP in these flows",))
+        arguments = ["validate", "--report", form, "--output", str(file.absolute()), *transcripts]
+        judged = await _run(arguments, (), folder)
+        return Outcome(judged.code, judged.said, (*converted.complained, *judged.complained))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _run(arguments: Sequence[str], flows: Sequence[mitmproxy_flow.Flow], folder: Path | None = None) -> Outcome:
+    """Run a command with flows as its standard input. Raises OSError where it cannot be started."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-c", _BOOT, json.dumps(import_path()), json.dumps(arguments)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+    )
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    _, said, complained = await asyncio.gather(
+        _feed(process.stdin, flows), process.stdout.read(), process.stderr.read()
+    )
+    return Outcome(await process.wait(), _lines(said), _lines(complained))
+
+
+async def _feed(pipe: asyncio.StreamWriter, flows: Sequence[mitmproxy_flow.Flow]) -> None:
+    """One flow after the other, with turns for the traffic in between."""
+    try:
+        for flow in flows:
+            octets = io.BytesIO()
+            FlowWriter(octets).add(flow)  # type: ignore[no-untyped-call]
+            pipe.write(octets.getvalue())
+            await pipe.drain()
+            await asyncio.sleep(0)
+        pipe.close()
+        await pipe.wait_closed()
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # what the command has to say of it is in its standard error
+
+
+def _lines(octets: bytes) -> tuple[str, ...]:
+    return tuple(octets.decode(errors="replace")[:MAX_SAID].splitlines())
