@@ -45,9 +45,13 @@ class BoundedTable[Key: Hashable, Value]:
 
     def put(self, key: Key, value: Value, weight: int = 0) -> None:
         """Add or replace; a replaced entry counts as the newest. `weight` is in bytes, roughly."""
-        self.discard(key)
+        if key in self._entries:
+            self.discard(key)
         self._entries[key] = value
-        if self._weight_ceiling is not None:
+        if self._weight_ceiling is None:
+            if len(self._entries) <= self._ceiling:
+                return
+        else:
             self._weights[key] = weight
             self._weight += weight
         while self._is_over() and len(self._entries) > 1:
@@ -60,8 +64,9 @@ class BoundedTable[Key: Hashable, Value]:
             self._weight -= self._weights.pop(key, 0)
 
     def _is_over(self) -> bool:
-        too_heavy = self._weight_ceiling is not None and self._weight > self._weight_ceiling
-        return too_heavy or len(self._entries) > self._ceiling
+        if len(self._entries) > self._ceiling:
+            return True
+        return self._weight_ceiling is not None and self._weight > self._weight_ceiling
 
     def _next_victim(self) -> Key:
         if self._is_done is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
@@ -10,9 +10,9 @@ from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.exchange_reader import ExchangeReader
 from mcp_wire.conversation.facts import CaptureEnd, Exchange, Fact
 from mcp_wire.conversation.relays import relayed
-from mcp_wire.judging.declaration import Evidence, Rule
+from mcp_wire.judging.declaration import SATISFIED, Evidence, Rule
 from mcp_wire.judging.finding import Finding
-from mcp_wire.judging.ledger import Ledger
+from mcp_wire.judging.ledger import Coverage, Ledger
 from mcp_wire.judging.recovery import Advice, RecoveryAdvisor
 from mcp_wire.wire.observation import (
     ExchangeEnded,
@@ -48,10 +48,10 @@ class Judge:
         ]
         self.ledger = Ledger(in_force, revision, show)
         self.advisor = RecoveryAdvisor(conversation)
-        self._by_fact: defaultdict[type, tuple[Rule, ...]] = defaultdict(tuple)
+        self._by_fact: defaultdict[type, list[tuple[Rule, Coverage]]] = defaultdict(list)
         for rule in in_force:
             for kind in rule.facts:
-                self._by_fact[kind] += (rule,)
+                self._by_fact[kind].append((rule, self.ledger.coverage[rule.code]))
         self._readers: dict[str, ExchangeReader] = {}
         self._index = 0
 
@@ -121,9 +121,13 @@ class Judge:
 
     def _apply(self, fact: object, exchange: str | None) -> list[Finding]:
         new: list[Finding] = []
-        for rule in self._by_fact[type(fact)]:
+        conversation = self.conversation
+        for rule, coverage in self._by_fact[type(fact)]:
             try:
-                for verdict in rule.judge(fact, self.conversation):
+                for verdict in rule.judge(fact, conversation):
+                    if verdict is SATISFIED:  # hundreds of thousands of times for once that it is not
+                        coverage.satisfied += 1
+                        continue
                     finding = self.ledger.record(rule, verdict, exchange)
                     if finding is not None:
                         new.append(finding)
@@ -140,6 +144,7 @@ class Judge:
 
 def _judged(exchange: Exchange, facts: Iterator[Fact]) -> Iterator[Fact]:
     """What rules get to see: nothing of what was seen of an exchange for the second time."""
-    for fact in facts:
-        if exchange.server_side_of is None:
-            yield fact
+    if exchange.server_side_of is None:
+        return facts
+    deque(facts, maxlen=0)  # still read, to be compared
+    return iter(())

@@ -23,11 +23,14 @@ MAX_FINDINGS: Final = 2_000
 class Coverage:
     """How often a rule was judged, and how that came out."""
 
-    judged: int = 0
     violated: int = 0
     satisfied: int = 0
     cannot_tell: int = 0
     reasons: list[str] = field(default_factory=list)
+
+    @property
+    def judged(self) -> int:
+        return self.violated + self.satisfied + self.cannot_tell
 
     @property
     def outcome(self) -> Outcome:
@@ -79,10 +82,15 @@ class Ledger:
         self.occurrences = Occurrences(self._message, self._revision)
         return self.occurrences
 
+    def coverage_of(self, rule: Rule) -> Coverage:
+        coverage = self.coverage.get(rule.code)
+        if coverage is None:
+            coverage = self.coverage[rule.code] = Coverage()
+        return coverage
+
     def record(self, rule: Rule, verdict: Verdict, exchange: str | None) -> Finding | None:
         """Take one verdict. Returns the finding if this is the first time that it is made."""
-        coverage = self.coverage.setdefault(rule.code, Coverage())
-        coverage.judged += 1
+        coverage = self.coverage_of(rule)
         match verdict:
             case Satisfied():
                 coverage.satisfied += 1
@@ -98,8 +106,7 @@ class Ledger:
 
     def failed(self, rule: Rule, problem: BaseException, path: str, exchange: str | None) -> Finding | None:
         """A rule threw. Reported once a rule; its outcome becomes `cannot_tell`."""
-        coverage = self.coverage.setdefault(rule.code, Coverage())
-        coverage.judged += 1
+        coverage = self.coverage_of(rule)
         coverage.cannot_tell += 1
         if rule.code in self._broken_rules:
             return None
