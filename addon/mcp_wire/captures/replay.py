@@ -24,6 +24,8 @@ MAX_EVIDENCE_OCTETS: Final = 64 * 1024
 
 MAX_LEFT_OUT_TOLD: Final = 100
 
+_TimedPart = tuple[str, Microseconds, Part]
+
 _PLACE: Final = struct.Struct(">QQ")
 
 
@@ -78,7 +80,9 @@ def _exchanges(capture: Capture, index: Index) -> Iterator[tuple[Microseconds, S
             yield place.at, exchange
 
 
-def _in_order(exchanges: Iterable[tuple[Microseconds, StoredExchange]], recognition: _Recognition) -> Iterator[Entry]:
+def _in_order(
+    exchanges: Iterable[tuple[Microseconds, StoredExchange]], recognition: _Recognition
+) -> Iterator[_TimedPart]:
     running: list[tuple[Microseconds, int, int, StoredExchange]] = []
     for number, (begun, exchange) in enumerate(exchanges):
         while running and running[0][0] < begun:
@@ -89,7 +93,7 @@ def _in_order(exchanges: Iterable[tuple[Microseconds, StoredExchange]], recognit
         yield from _next(running)
 
 
-def _next(running: list[tuple[Microseconds, int, int, StoredExchange]]) -> Iterator[Entry]:
+def _next(running: list[tuple[Microseconds, int, int, StoredExchange]]) -> Iterator[_TimedPart]:
     at, number, position, exchange = running[0]
     yield f"x-{number + 1}", at, exchange.parts[position][1]
     if position + 1 < len(exchange.parts):

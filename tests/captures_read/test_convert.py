@@ -1,0 +1,208 @@
+"""`mcp-conformance convert` as people run it: files, exit codes, and nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mcp_wire.captures.selected_flows import convert_flows
+from mcp_wire.cli.main import main
+from mcp_wire.transcript.reading import read_document
+from mcp_wire.validation import validate
+from tests.captures_read.sessions import IN_SESSION, SECRET, SESSION_ID, Spoken, flow_file, flow_of, session
+
+TRANSCRIPT = "session.stable-2025-11-25.endpoint-1.session-1.json"
+EXPECTED = TRANSCRIPT.replace(".json", ".expected.json")
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    path = tmp_path / "session.mitm"
+    path.write_bytes(flow_file(map(flow_of, session())))
+    return path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_capture_becomes_a_fixture(capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "new" / "out"
+    assert main(["convert", str(capture), "--output", str(out)]) == 0
+    assert sorted(contents(out)) == [EXPECTED, TRANSCRIPT]
+    told = capsys.readouterr()
+    assert told.out == f"{out / TRANSCRIPT}: 3 exchanges, 0 errors, 0 warnings, 0 notes\n"
+    assert told.err == ""
+    transcript = json.loads((out / TRANSCRIPT).read_text())
+    assert transcript["complete_from_start"] is True
+    assert transcript["exchanges"][2]["response"]["chunk_boundaries"] == "unknown"
+    assert transcript["tuple"]["client"] == {"name": "probe", "version": "1.0"}
+    report = validate(read_document((out / TRANSCRIPT).read_bytes()))
+    expected = json.loads((out / EXPECTED).read_text())["findings"]
+    assert expected == [
+        {"code": one.code, "level": one.level, "path": one.path, "count": one.count} for one in report.findings
+    ]
+
+
+def test_findings_are_expected_as_of_now(tmp_path: Path) -> None:
+    request = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    answer = '{"jsonrpc":"2.0","id":1,"result":{}}'
+    reused = Spoken("POST", request, 200, answer, "application/json", (2.0, 2.1, 2.2), headers=IN_SESSION)
+    capture = tmp_path / "session.mitm"
+    capture.write_bytes(flow_file(map(flow_of, [*session(), reused])))
+    assert main(["convert", str(capture), "-o", str(tmp_path)]) == 0
+    assert json.loads((tmp_path / EXPECTED).read_text()) == {
+        "findings": [{"code": "request_id_reused", "level": "error", "path": "/exchanges/3/request/body", "count": 1}],
+        "recovery": [],
+    }
+
+
+def test_twice_is_the_same_to_the_byte(capture: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        assert main(["convert", str(capture), "-o", str(tmp_path / name)]) == 0
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    # Once more over the first: what is there is replaced, and nothing is added.
+    assert main(["convert", str(capture), "-o", str(tmp_path / "one")]) == 0
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_secrets_stay_out(capture: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["convert", str(capture), "-o", str(tmp_path / "out")]) == 0
+    told = capfd.readouterr()
+    everything = b"".join(contents(tmp_path / "out").values()) + (told.out + told.err).encode()
+    assert SECRET.encode() in capture.read_bytes()
+    for secret in (SECRET, SESSION_ID, "Grüße", "mcp.example.com"):
+        assert secret.encode() not in everything
+
+
+def test_files_are_their_owners_only(capture: Path, tmp_path: Path) -> None:
+    assert main(["convert", str(capture), "-o", str(tmp_path / "out")]) == 0
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").iterdir()} == {0o600}
+
+
+def test_a_broken_flow_is_said_and_the_rest_converted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = [flow_file([flow_of(spoken)]) for spoken in session()]
+    broken = records[1].replace(b"7:request;", b"7:requeXt;")
+    capture = tmp_path / "session.mitm"
+    capture.write_bytes(records[0] + broken + records[2])
+    assert main(["convert", str(capture), "-o", str(tmp_path / "out")]) == 1
+    told = capsys.readouterr()
+    assert told.err == (
+        f"mcp-conformance: {capture}: flow 2, at byte {len(records[0])}: not a flow that this version of mitmproxy can "
+        "read: left out\n"
+    )
+    assert len(json.loads((tmp_path / "out" / TRANSCRIPT).read_text())["exchanges"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "No such file or directory"),
+        (b"", "it is neither a flow file of mitmproxy nor a HAR file"),
+        (b"\x89PNG", "it is neither a flow file of mitmproxy nor a HAR file"),
+        (b"17:", "no flow in it can be read"),
+        (b"{}", "it is JSON, but no HAR file: it has no log.entries"),
+        (b'{"log": {"entr', "it is cut off or damaged before its first entry"),
+        (b'{"profile": "stable-2025-11-25", "exchanges": []}', "it is JSON, but no HAR file: it has no log.entries"),
+        (
+            b'{"journal":1,"profile":"x","tuple":{},"complete_from_start":false}\n',
+            "it is a journal; `mcp-conformance redact` makes a transcript of it",
+        ),
+    ],
+)
+def test_what_cannot_be_read_writes_nothing(
+    content: bytes | None, why: str, capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = tmp_path / "bad.mitm"
+    if content is not None:
+        bad.write_bytes(content)
+    assert main(["convert", str(capture), str(bad), "-o", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == f"mcp-conformance: {bad}: cannot be read: {why}\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_mcp_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capture = tmp_path / "pages.mitm"
+    capture.write_bytes(flow_file([flow_of(Spoken("GET", None, 200, "<html>", "text/html", path="/"))]))
+    assert main(["convert", str(capture), "-o", str(tmp_path / "out")]) == 1
+    assert capsys.readouterr().err == f"mcp-conformance: {capture}: there is no MCP in it\n"
+
+
+def test_several_captures_of_one_name(capture: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again" / "session.mitm"
+    again.parent.mkdir()
+    again.write_bytes(capture.read_bytes())
+    assert main(["convert", str(capture), str(again), "-o", str(tmp_path / "out")]) == 0
+    second = TRANSCRIPT.replace("session.", "session-2.", 1)
+    assert sorted(contents(tmp_path / "out")) == sorted(
+        [TRANSCRIPT, EXPECTED, second, second.replace(".json", ".expected.json")]
+    )
+    assert (tmp_path / "out" / TRANSCRIPT).read_bytes() == (tmp_path / "out" / second).read_bytes()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written(capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    assert main(["convert", str(capture), "-o", str(locked / "out")]) == 2
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_a_file_in_the_place_of_the_folder(capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["convert", str(capture), "-o", str(capture)]) == 2
+    assert capsys.readouterr().err == f"mcp-conformance: {capture}: cannot be written: Not a directory\n"
+
+
+def test_a_full_disk_leaves_nothing(
+    capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int, data: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    assert main(["convert", str(capture), "-o", str(tmp_path / "new" / "out")]) == 2
+    monkeypatch.undo()
+    assert capsys.readouterr().err.endswith("cannot be written: No space left on device\n")
+    assert not (tmp_path / "new").exists()
+
+
+def test_standard_input(capture: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mcp_wire.cli.main", "convert", "-", "-o", str(tmp_path / "out")],
+        input=capture.read_bytes(),
+        capture_output=True,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "addon")},
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert TRANSCRIPT.replace("session.", "capture.", 1) in contents(tmp_path / "out")
+
+
+def test_a_pinned_profile(capture: Path, tmp_path: Path) -> None:
+    assert main(["convert", str(capture), "-o", str(tmp_path), "--profile", "stable-2025-06-18"]) == 0
+    (transcript,) = tmp_path.glob("*session-1.json")
+    assert json.loads(transcript.read_text())["profile"] == "stable-2025-06-18"
+
+
+def test_selected_flows(capture: Path, tmp_path: Path) -> None:
+    summary = convert_flows([flow_of(spoken) for spoken in reversed(session())], tmp_path / "selected")
+    assert [one.report.findings for one in summary.converted] == [()]
+    assert str(summary) == "1 transcript, 3 exchanges, 0 errors, 0 warnings"
+    assert main(["convert", str(capture), "-o", str(tmp_path / "out")]) == 0
+    (one,) = summary.converted
+    assert (tmp_path / "selected" / one.name).read_bytes() == (tmp_path / "out" / TRANSCRIPT).read_bytes()
+    assert (tmp_path / "selected" / one.expected).read_bytes() == (tmp_path / "out" / EXPECTED).read_bytes()
+    assert str(convert_flows([], tmp_path / "none")) == "There is no MCP in these flows; nothing was written."
+
+
+def test_help_says_what_the_codes_mean(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["convert", "--help"])
+    assert "Exit codes: 0 everything" in " ".join(capsys.readouterr().out.split())
