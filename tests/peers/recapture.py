@@ -96,9 +96,7 @@ TYPESCRIPT_2: Final = Server("typescript-server-2.4.0", _node("typescript2_serve
 
 
 def _python_2(tour: str, mode: str) -> Client:
-    return Client(
-        f"python-sdk-2.3.0-{mode}", [*_OURS, "tests.peers.python_client"], ("--tour", tour, "--mode", mode)
-    )
+    return Client(f"python-sdk-2.3.0-{mode}", [*_OURS, "tests.peers.python_client"], ("--tour", tour, "--mode", mode))
 
 
 def _typescript_2(mode: str) -> Client:
