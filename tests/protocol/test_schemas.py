@@ -553,3 +553,73 @@ def test_errata_name_what_exists() -> None:
 
 def test_faults_are_values() -> None:
     assert SchemaFault("/params", MISSING) == SchemaFault("/params", MISSING, None)
+
+
+# --- shapes that are remembered ---------------------------------------------------------------------------------------
+
+WORDS: list[JsonValue] = ["text", "image", "user", "info", "x", "", None, True, 0, 1, 0.5, -1, LongInteger("1" * 700)]
+MEMBERS = ["type", "text", "role", "level", "data", "content", "priority", "annotations", "name", "arguments", "_meta"]
+PAYLOADS: st.SearchStrategy[JsonValue] = st.recursive(
+    st.sampled_from(WORDS),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(MEMBERS), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+CARRIERS: list[tuple[Party, str | None, str | None]] = [
+    ("server", "notifications/message", None),
+    ("client", "tools/call", None),
+    ("client", "completion/complete", None),
+    ("server", None, "tools/call"),
+    ("server", None, "prompts/get"),
+    ("client", None, "sampling/createMessage"),
+]
+
+
+@given(st.data(), st.sampled_from(ALL_REVISIONS))
+def test_what_is_remembered_of_one_message_is_true_of_the_next(data: st.DataObject, revision: str) -> None:
+    """Payloads that differ in single values only: each gets the verdict that it gets by itself."""
+    sender, method, answered = data.draw(st.sampled_from(CARRIERS))
+    payload = data.draw(PAYLOADS)
+    for _ in range(3):
+        envelope = response(payload) if method is None else request(method, payload)
+        expected = schemas._faults_of(revision, sender, envelope, answered)
+        assert check_message(revision, sender, envelope, answered) == expected
+        assert check_message(revision, sender, envelope, answered) == expected
+        payload = _with_another_value(payload, data)
+
+
+def _with_another_value(value: JsonValue, data: st.DataObject) -> JsonValue:
+    if isinstance(value, dict) and value:
+        name = data.draw(st.sampled_from(sorted(value)))
+        return value | {name: _with_another_value(value[name], data)}
+    if isinstance(value, list) and value:
+        return [_with_another_value(value[0], data), *value[1:]]
+    return data.draw(st.sampled_from(WORDS))
+
+
+def test_a_value_that_is_asked_for_is_part_of_the_shape() -> None:
+    for level, expected in (("info", []), ("loud", [("/params/level", NO_WORD)]), ("info", [])):
+        assert (
+            faults(R2025_11_25, "server", notification("notifications/message", {"level": level, "data": 1}))
+            == expected
+        )
+
+
+def test_the_memory_of_shapes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schemas, "MAX_SHAPES_REMEMBERED", 10)
+    schemas._KNOWN_SOUND.clear()
+    for number in range(100):
+        assert (
+            check_message(R2025_11_25, "client", request("tools/call", {"name": "t", "arguments": {str(number): 1}}))
+            == []
+        )
+        assert len(schemas._KNOWN_SOUND) <= 10
+    schemas._KNOWN_SOUND.clear()
+    huge: list[JsonValue] = [
+        {"name": "t", "arguments": {str(n): 1 for n in range(1_000)}},
+        {"name": "t", "x" * 10_000: 1},
+    ]
+    for params in huge:
+        assert check_message(R2025_11_25, "client", request("tools/call", params)) == []
+    assert not schemas._KNOWN_SOUND

@@ -9,6 +9,7 @@ from mcp_wire.conversation.bounded import BoundedTable
 from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import Exchange, LogicalStream, Message, Session
 from mcp_wire.wire.observation import Milliseconds
+from mcp_wire.wire.records import record
 from mcp_wire.wire.strict_json import canonical
 
 MAX_DELIVERIES_REMEMBERED: Final = 4_096
@@ -18,7 +19,7 @@ ENTRY_BYTES: Final = 1_024
 MAX_EQUAL_DELIVERIES: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Delivery:
     """A message on a stream, as far as comparing needs it."""
 

@@ -8,6 +8,7 @@ from typing import Final
 from mcp_wire.conversation.bounded import BoundedTable
 from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import Event, Exchange, LogicalStream, Session
+from mcp_wire.wire.records import record
 
 MAX_EVENT_IDS_REMEMBERED: Final = 65_536
 MAX_EVENT_ID_BYTES_REMEMBERED: Final = 64 * 1024 * 1024
@@ -15,7 +16,7 @@ MAX_EVENT_ID_BYTES_REMEMBERED: Final = 64 * 1024 * 1024
 ENTRY_BYTES: Final = 1_024
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IssuedEventId:
     """Where an event id was first seen: on which logical stream, and with which data (None: on no event at all).
 

@@ -10,6 +10,7 @@ from mcp_wire.conversation.bounded import BoundedTable
 from mcp_wire.conversation.facts import Call, Message, Sender, Session
 from mcp_wire.protocol.methods import other_party
 from mcp_wire.wire.jsonrpc import id_key
+from mcp_wire.wire.records import record
 from mcp_wire.wire.strict_json import LongInteger, is_integer
 
 MAX_TOKENS_REMEMBERED: Final = 4_096
@@ -21,7 +22,7 @@ MAX_DIGITS_COMPARED: Final = 4_096
 TokenKey = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProgressSeen:
     """What one `notifications/progress` says of its request.
 

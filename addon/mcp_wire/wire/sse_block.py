@@ -101,11 +101,10 @@ class Block:
     @property
     def retry_invalid(self) -> str | None:
         """The value of the last whole retry field if that is not one or more ASCII digits, else None."""
-        whole = self.fields[:-1] if self.cut_in_line else self.fields
-        for field in reversed(whole):
-            if field.kind == "retry":
-                return field.value if "not_digits" in field.faults else None
-        return None
+        retries = [field for field in self.fields if field.kind == "retry"]
+        if retries and retries[-1] is self.fields[-1] and self.cut_in_line:
+            retries.pop()
+        return retries[-1].value if retries and "not_digits" in retries[-1].faults else None
 
     @property
     def misplaced_bom(self) -> bool:

@@ -117,7 +117,7 @@ class JsonReading:
         return self.has("too_deep")
 
     def has(self, kind: FaultKind) -> bool:
-        return any(fault.kind == kind for fault in self.faults)
+        return bool(self.faults) and any(fault.kind == kind for fault in self.faults)
 
 
 def read_json(text: str | bytes, *, max_depth: int = MAX_DEPTH) -> JsonReading:
