@@ -68,21 +68,21 @@ class Headers:
 
     def get(self, name: str) -> str | None:
         """The first value, trimmed; None when the field is absent. An empty field gives ""."""
-        values = self._values.get(field_name(name))
+        values = self._of(name)
         return values[0] if values else None
 
     def all(self, name: str) -> tuple[str, ...]:
         """Every value in order, trimmed; () when the field is absent."""
-        return self._values.get(field_name(name), ())
+        return self._of(name)
 
     def joined(self, name: str) -> str | None:
         """The lines of a list-valued field as one list (RFC 9110 5.3); None when absent. Not for Set-Cookie."""
-        values = self._values.get(field_name(name))
+        values = self._of(name)
         return ", ".join(values) if values else None
 
     def repeated(self, name: str) -> bool:
         """Did the field occur on more than one line?"""
-        return len(self._values.get(field_name(name), ())) > 1
+        return len(self._of(name)) > 1
 
     def repeated_singletons(self) -> tuple[str, ...]:
         """Lower-case names of one-value fields that occur on several lines, sorted."""
@@ -93,7 +93,11 @@ class Headers:
         return tuple(self._values)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and field_name(name) in self._values
+        return isinstance(name, str) and bool(self._of(name))
+
+    def _of(self, name: str) -> tuple[str, ...]:
+        # Most are asked for in lower case, and folding each name would cost more than looking it up.
+        return self._values.get(name if name.islower() else field_name(name), ())
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return iter(self.raw)

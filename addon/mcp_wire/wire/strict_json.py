@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import field
 from enum import Enum
 from itertools import accumulate
 from json.decoder import scanstring  # type: ignore[attr-defined]  # public in fact, absent from the type stubs
+from json.encoder import c_make_encoder, encode_basestring, encode_basestring_ascii  # type: ignore[attr-defined]
 from typing import Any, Final, Literal
 
 from mcp_wire.wire.records import record
@@ -139,7 +140,7 @@ def read_json(text: str | bytes, *, max_depth: int = MAX_DEPTH) -> JsonReading:
         may_hold_raw_surrogates = not text.isascii()
     if _depth_is_within(text, max_depth):
         try:
-            value: JsonValue = _FAST.decode(text)
+            value: JsonValue = (_FAST if len(text) > MAX_INTEGER_LENGTH else _FAST_SHORT).decode(text)
             if "\\u" in text and _SURROGATE_ESCAPE.search(text):
                 # Joined pairs survive this, lone halves raise UnicodeEncodeError, which is a ValueError.
                 _LOOSE.encode(value).encode()
@@ -207,7 +208,7 @@ def is_number(value: object) -> bool:
 def canonical(value: JsonValue) -> str:
     """One text for equal values: names sorted, 1, 1.0 and true distinct. Total: also for NaN and infinities."""
     try:
-        return _CANONICAL.encode(value)
+        return _canonical(value)
     except (_UnusualError, RecursionError):
         return "".join(_write(value, sort_keys=True, indent=None, allow_nan=True))
 
@@ -219,7 +220,7 @@ def dump_json(value: JsonValue, *, sort_keys: bool = False, indent: int | None =
     hold them) are written as escapes. Raises ValueError for NaN and infinities, which JSON cannot say.
     """
     try:
-        text = _writer(sort_keys, indent).encode(value)
+        text = _writer(sort_keys, indent)(value)
     except (_UnusualError, RecursionError):
         text = "".join(_write(value, sort_keys=sort_keys, indent=indent, allow_nan=False))
     return text if text.isascii() else _ESCAPED_IN_OUTPUT.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
@@ -257,9 +258,27 @@ def _unusual(_: object) -> Any:
 _FAST: Final = json.JSONDecoder(
     object_pairs_hook=_unique_members, parse_float=_finite, parse_int=_integer, parse_constant=_unusual
 )
+# No integer in it can be too long, so that each need not be looked at.
+_FAST_SHORT: Final = json.JSONDecoder(object_pairs_hook=_unique_members, parse_float=_finite, parse_constant=_unusual)
+
+
+def _prepared(encoder: json.JSONEncoder) -> Callable[[JsonValue], str]:
+    """What `encoder.encode` does, with its C part made once and not for each value."""
+    if c_make_encoder is None or encoder.indent is not None:
+        return encoder.encode
+    string = encode_basestring_ascii if encoder.ensure_ascii else encode_basestring
+    separators = (encoder.key_separator, encoder.item_separator)
+    write = c_make_encoder(
+        None, encoder.default, string, None, *separators, encoder.sort_keys, encoder.skipkeys, encoder.allow_nan
+    )
+    return lambda value: "".join(write(value, 0))
+
+
 _LOOSE: Final = json.JSONEncoder(ensure_ascii=False, default=lambda _: None, check_circular=False)
-_CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_unusual, check_circular=False)
-_WRITERS: Final[dict[tuple[bool, int | None], json.JSONEncoder]] = {}
+_canonical: Final = _prepared(
+    json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_unusual, check_circular=False)
+)
+_WRITERS: Final[dict[tuple[bool, int | None], Callable[[JsonValue], str]]] = {}
 
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -277,18 +296,20 @@ def _depth_is_within(text: str, max_depth: int) -> bool:
     return max(accumulate(map(_STEP.__getitem__, brackets)), default=0) <= max_depth
 
 
-def _writer(sort_keys: bool, indent: int | None) -> json.JSONEncoder:
+def _writer(sort_keys: bool, indent: int | None) -> Callable[[JsonValue], str]:
     key = (sort_keys, indent)
     writer = _WRITERS.get(key)
     if writer is None:
-        writer = _WRITERS[key] = json.JSONEncoder(
-            sort_keys=sort_keys,
-            indent=indent,
-            separators=(",", ":") if indent is None else (",", ": "),
-            ensure_ascii=False,
-            allow_nan=False,
-            check_circular=False,
-            default=_unusual,
+        writer = _WRITERS[key] = _prepared(
+            json.JSONEncoder(
+                sort_keys=sort_keys,
+                indent=indent,
+                separators=(",", ":") if indent is None else (",", ": "),
+                ensure_ascii=False,
+                allow_nan=False,
+                check_circular=False,
+                default=_unusual,
+            )
         )
     return writer
 
@@ -447,7 +468,7 @@ class _CarefulReader:
 
 
 def _write(value: JsonValue, *, sort_keys: bool, indent: int | None, allow_nan: bool) -> Iterator[str]:
-    scalars = _CANONICAL if allow_nan else _writer(False, None)
+    scalar = _canonical if allow_nan else _writer(False, None)
     colon = ":" if indent is None else ": "
 
     def line(depth: int) -> str:
@@ -475,7 +496,7 @@ def _write(value: JsonValue, *, sort_keys: bool, indent: int | None, allow_nan: 
         first = False
         if isinstance(item, dict) and item:
             pairs = sorted(item.items(), key=lambda pair: pair[0]) if sort_keys else item.items()
-            stack.append((((scalars.encode(name) + colon, member) for name, member in pairs), "}"))
+            stack.append((((scalar(name) + colon, member) for name, member in pairs), "}"))
             yield "{"
             first = True
         elif isinstance(item, list) and item:
@@ -485,4 +506,4 @@ def _write(value: JsonValue, *, sort_keys: bool, indent: int | None, allow_nan: 
         elif isinstance(item, LongInteger):
             yield item.text
         else:
-            yield scalars.encode(item)
+            yield scalar(item)
