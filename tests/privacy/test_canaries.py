@@ -152,6 +152,7 @@ def test_the_tuple_keeps_products_only() -> None:
         "server": {"name": CANARY, "version": CANARY},
         "intermediaries": ["nginx/1.22", f"nginx/{CANARY}"],
         "endpoint": f"/mcp/{CANARY}",
+        CANARY: {CANARY: 1},
     }
     redacted = Redactor().redact_tuple(told)
     assert redacted["client"] == {"name": "example-client", "version": "1.4.0"}

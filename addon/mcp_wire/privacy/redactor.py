@@ -93,7 +93,7 @@ class Redactor:
     def redact_tuple(self, members: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """The interoperability tuple: names and versions of products stay, the endpoint becomes a redacted path."""
         try:
-            return {name: self._tuple_member(name, value) for name, value in members.items()}
+            return {self._tuple_name(name): self._tuple_member(name, value) for name, value in members.items()}
         except Exception:  # see `feed`
             return {}
 
@@ -212,9 +212,12 @@ class Redactor:
         redacted = self._json.identifier(tree) if kind in ("id", "token") else self._json.free(tree)
         return dump_json(redacted)  # type: ignore[arg-type]
 
+    def _tuple_name(self, name: str) -> str:
+        return name if is_product_name(name) else self._values.text(name, "name")
+
     def _tuple_member(self, name: str, value: JsonValue) -> JsonValue:
         if isinstance(value, dict):
-            return {inner: self._tuple_member(inner, member) for inner, member in value.items()}
+            return {self._tuple_name(inner): self._tuple_member(inner, member) for inner, member in value.items()}
         if isinstance(value, list):
             return [self._tuple_member(name, item) for item in value]
         if not isinstance(value, str):

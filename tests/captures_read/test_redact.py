@@ -1,0 +1,207 @@
+"""`mcp-conformance redact`: what others took raw, cleaned; and what it proved, it still proves."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcp_wire.cli.main import main
+from mcp_wire.transcript.document import Document
+from mcp_wire.transcript.journal import JournalHeader, encode
+from mcp_wire.transcript.reading import observations, read_document
+from mcp_wire.transcript.writing import transcript_text
+from mcp_wire.validation import validate
+from tests.captures_read.sessions import SECRET, flow_file, flow_of, session
+from tests.privacy.conversations import canaries, planted, windows
+from tests.privacy.test_canaries import readings
+from tests.privacy.test_verdicts_survive import TRANSCRIPTS, document_of
+
+type Json = dict[str, Any]
+Verdict = list[tuple[str, str, str, int]]
+
+CANARY = "qX7fKz02LmWv9RbTc5JdYs8P"
+
+
+def verdict(document: Document) -> Verdict:
+    return sorted((one.code, one.level, one.path, one.count) for one in validate(document).findings)
+
+
+def redact(folder: Path, document: Document | str | bytes) -> tuple[int, bytes]:
+    source, copy = folder / "raw.json", folder / "clean.json"
+    copy.unlink(missing_ok=True)
+    if isinstance(document, Document):
+        document = json.dumps(document.value)
+    source.write_bytes(document.encode() if isinstance(document, str) else document)
+    code = main(["redact", str(source), "-o", str(copy)])
+    return code, copy.read_bytes() if copy.exists() else b""
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_case_and_fixture_proves_the_same(path: Path, tmp_path: Path) -> None:
+    document = document_of(path)
+    if not isinstance(document.members.get("exchanges"), list):
+        assert redact(tmp_path, document) == (2, b"")
+        return
+    code, copy = redact(tmp_path, document)
+    before, after = verdict(document), verdict(read_document(copy))
+    # What cannot be read cannot be copied either; then it is said.
+    assert (code == 0) == (before == after)
+    if code:
+        assert document.profile is None or {one[0] for one in before} & FAULTS_OF_FORM
+    assert redact(tmp_path, copy) == (0, copy)
+
+
+FAULTS_OF_FORM = {
+    "invalid_chunks",
+    "invalid_concurrent_group",
+    "invalid_disconnected",
+    "invalid_exchange",
+    "invalid_exchange_id",
+    "invalid_exchange_shape",
+    "invalid_headers",
+    "invalid_http_method",
+    "invalid_status",
+}
+
+
+@given(canaries().flatmap(lambda canary: st.tuples(st.just(canary), planted(canary))))
+@settings(max_examples=60)
+def test_nothing_leaks_from_a_transcript_or_a_journal(
+    tmp_path_factory: pytest.TempPathFactory, case: tuple[str, list[Any]]
+) -> None:
+    canary, told = case
+    folder = tmp_path_factory.mktemp("redact")
+    header = JournalHeader(f"stable-{canary}", {"client": {"name": canary}, "endpoint": f"/{canary}", canary: canary})
+    journal = "".join(f"{encode(record)}\n" for record in (header, *told))
+    for source in (transcript_text(header, told), journal):
+        copy = redact(folder, source)[1].decode()
+        found = readings(copy).lower()
+        assert not [part for part in windows(canary) if part in found]
+
+
+EXCHANGE: Json = {
+    "id": "x-1",
+    "request": {"method": "GET", "path": "/mcp", "headers": {"Accept": "text/event-stream"}},
+    "response": {"status": 405, "headers": {"Allow": "POST"}, "body_text": ""},
+}
+
+
+def transcript(*exchanges: Json, **members: Any) -> str:
+    return json.dumps({"profile": "stable-2025-11-25", "exchanges": list(exchanges)} | members)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        transcript(EXCHANGE, **{CANARY: CANARY}),
+        transcript(EXCHANGE, profile=CANARY),
+        transcript(EXCHANGE, profile=f"stable-{CANARY}"),
+        transcript(EXCHANGE, profile="stable-2099-01-01", tuple={"server": {"name": CANARY, "version": CANARY}}),
+        transcript(EXCHANGE | {"id": CANARY, "concurrent_group": CANARY, "server_side_of": CANARY, "ended": CANARY}),
+        transcript(EXCHANGE | {"comment": CANARY, "response": {"status": 200, "headers": {}, "not_captured": CANARY}}),
+        transcript(EXCHANGE | {"request": {"method": CANARY, "path": CANARY, "headers": {"X": CANARY}}}),
+    ],
+)
+def test_nothing_leaks_from_what_a_person_wrote(source: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    _, copy = redact(tmp_path, source)
+    assert copy
+    told = capfd.readouterr()
+    assert CANARY.encode() not in copy + (told.out + told.err).encode()
+
+
+def test_ids_become_ours_and_stay_what_they_are_to_each_other(tmp_path: Path) -> None:
+    first = EXCHANGE | {"id": "acme", "concurrent_group": "g"}
+    second = EXCHANGE | {"id": "x-2", "concurrent_group": "overlap-1", "server_side_of": "acme"}
+    third = EXCHANGE | {"id": "other", "concurrent_group": "g", "server_side_of": "nobody"}
+    _, copy = redact(tmp_path, transcript(first, second, third))
+    exchanges = json.loads(copy)["exchanges"]
+    assert [one["id"] for one in exchanges] == ["x-1", "x-2", "x-3"]
+    assert [one["concurrent_group"] for one in exchanges] == ["overlap-2", "overlap-1", "overlap-2"]
+    assert [one.get("server_side_of") for one in exchanges] == [None, "x-1", "x-0"]
+
+
+def test_the_order_of_the_document_stays(tmp_path: Path) -> None:
+    late, early = EXCHANGE | {"id": "x-1", "started_ms": 9}, EXCHANGE | {"id": "x-2", "started_ms": 1}
+    _, copy = redact(tmp_path, transcript(late, early))
+    assert [one["id"] for one in json.loads(copy)["exchanges"]] == ["x-1", "x-2"]
+
+
+def test_what_is_said_of_the_whole_stays(tmp_path: Path) -> None:
+    members = {"payloads": "shape", "complete_from_start": True, "tuple": {"server_software": "nginx/1.22"}}
+    whole = json.loads(redact(tmp_path, transcript(EXCHANGE, **members))[1])
+    assert {name: whole[name] for name in members} == members
+    cut = json.loads(redact(tmp_path, transcript(EXCHANGE))[1])
+    assert cut.keys() == {"profile", "exchanges"}
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, copy = redact(tmp_path, transcript(EXCHANGE, {"id": "x-2"}))
+    assert code == 1
+    assert len(json.loads(copy)["exchanges"]) == 1
+    assert "the copy lacks invalid_exchange_shape at /exchanges/1" in capsys.readouterr().err
+
+
+def test_a_journal_becomes_a_transcript(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = document_of(TRANSCRIPTS[0])
+    header = JournalHeader(document.profile or "", document.interoperability_tuple, document.complete_from_start)
+    lines = [encode(record) for record in (header, *observations(document))]
+    code, copy = redact(tmp_path, "\n".join([*lines, '{"seen": "chu']))
+    assert code == 1
+    assert capsys.readouterr().err.endswith(f": line {len(lines) + 1}: cut off, or no record: left out\n")
+    assert verdict(read_document(copy)) == verdict(read_document(transcript_text(header, observations(document))))
+    assert redact(tmp_path, "\n".join([*lines, ""])) == (0, copy)
+
+
+def test_a_capture_becomes_what_convert_makes_of_it(tmp_path: Path) -> None:
+    capture = tmp_path / "session.mitm"
+    capture.write_bytes(flow_file(map(flow_of, session())))
+    assert SECRET.encode() in capture.read_bytes()
+    assert main(["redact", str(capture), "-o", str(tmp_path / "redacted")]) == 0
+    assert main(["convert", str(capture), "-o", str(tmp_path / "converted")]) == 0
+    made = {path.name: path.read_bytes() for path in (tmp_path / "redacted").iterdir()}
+    assert made == {path.name: path.read_bytes() for path in (tmp_path / "converted").iterdir()}
+
+
+def test_the_copy_is_its_owners_only_and_replaces_at_once(tmp_path: Path) -> None:
+    copy = tmp_path / "clean.json"
+    source = tmp_path / "raw.json"
+    source.write_text(transcript(EXCHANGE))
+    copy.write_text("before")
+    assert main(["redact", str(source), "-o", str(copy)]) == 0
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["clean.json", "raw.json"]
+
+
+def test_standard_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, copy = redact(tmp_path, transcript(EXCHANGE))
+    assert main(["redact", str(tmp_path / "raw.json"), "-o", "-"]) == 0
+    assert capsys.readouterr().out.encode() == copy
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "is no transcript, journal, flow file or HAR file"),
+        (b"PK\x03\x04", "is no transcript, journal, flow file or HAR file"),
+        (b"{", "line 1, column 2: is not JSON here; repair the transcript or write it again"),
+        (b'{"profile": "x"}', "is no transcript; a transcript is an object with a list of exchanges"),
+    ],
+)
+def test_what_cannot_be_read(
+    content: bytes, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert redact(tmp_path, content) == (2, b"")
+    assert capsys.readouterr().err == f"mcp-conformance: {tmp_path / 'raw.json'}: {complaint}\n"
+
+
+def test_a_capture_needs_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capture = tmp_path / "session.mitm"
+    capture.write_bytes(flow_file(map(flow_of, session())))
+    assert main(["redact", str(capture), "-o", "-"]) == 2
+    assert "is a flow file: --output names the folder for its transcripts" in capsys.readouterr().err
