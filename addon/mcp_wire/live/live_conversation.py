@@ -20,7 +20,7 @@ from mcp_wire.reports.model import Report
 from mcp_wire.transcript.document import Document
 from mcp_wire.transcript.journal import JournalHeader
 from mcp_wire.validation import report_of, rules_in
-from mcp_wire.wire.observation import Ended, ExchangeEnded, Observation, RequestSeen, ResponseSeen
+from mcp_wire.wire.observation import Ended, ExchangeEnded, Observation, RequestSeen, ResponseChunk, ResponseSeen
 
 MAX_EXCHANGES_NAMED: Final = 4_096
 """Exchanges, ended ones included, of which both names are known: ours and the edge's."""
@@ -162,7 +162,10 @@ class LiveConversation:
             name = known
             if isinstance(observation, ExchangeEnded):
                 del self._open[observation.exchange]
-        return replace(observation, exchange=name, t_ms=self._time(observation.t_ms))
+        t_ms = self._time(observation.t_ms)
+        if isinstance(observation, ResponseChunk):  # the common one, built directly
+            return ResponseChunk(name, t_ms, observation.data)
+        return replace(observation, exchange=name, t_ms=t_ms)
 
     def _time(self, t_ms: float | None) -> float:
         # Whole microseconds: three decimals hold them exactly, however long the capture runs.

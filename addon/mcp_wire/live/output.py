@@ -244,14 +244,14 @@ def _opened(path: Path, flags: int = 0) -> int:
 
 def _append(descriptor: int, data: bytes) -> None:
     """All of it or nothing: a torn line would spoil the line after it."""
-    before = os.fstat(descriptor).st_size
-    left = memoryview(data)
+    written = 0
     try:
-        while left:
-            left = left[os.write(descriptor, left) :]
+        while written < len(data):
+            written += os.write(descriptor, memoryview(data)[written:])
     except OSError:
         with contextlib.suppress(OSError):
-            os.ftruncate(descriptor, before)
+            if written:
+                os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
         raise
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, Final
 
@@ -63,7 +64,7 @@ def redact_json(data: bytes, redaction: JsonRedaction) -> list[Replacement] | No
     return None
 
 
-def apply(data: bytes, replacements: list[Replacement]) -> bytes:
+def apply(data: bytes, replacements: Sequence[Replacement]) -> bytes:
     """The text with the replacements made."""
     parts: list[bytes] = []
     position = 0

@@ -12,7 +12,7 @@ from typing import Final
 
 from mcp_wire.privacy.allow_lists import COMMENTS, EVENT_TYPES, RETRY
 from mcp_wire.privacy.json_redaction import JsonRedaction
-from mcp_wire.privacy.json_text import Replacement, label_bytes, redact_json, redact_lines, with_invalid_bytes
+from mcp_wire.privacy.json_text import Replacement, apply, label_bytes, redact_json, redact_lines, with_invalid_bytes
 from mcp_wire.privacy.values import Values
 from mcp_wire.wire.records import record
 from mcp_wire.wire.sse import MAX_EVENT_BYTES, Block, EventStreamReader, split_lines
@@ -132,7 +132,7 @@ class StreamRedaction:
 class _Cuts:
     """A rewritten text, and where a position in the old one lies in the new one. Ask in ascending order."""
 
-    __slots__ = ("_at", "_old", "_pieces", "_scale", "new")
+    __slots__ = ("_at", "_old", "_pieces", "_replacements", "_scale", "new")
 
     def __init__(
         self,
@@ -140,25 +140,10 @@ class _Cuts:
         replacements: tuple[Replacement, ...] | list[Replacement],
         scale: tuple[int, int] | None = None,
     ) -> None:
-        parts: list[bytes] = []
-        pieces: list[tuple[int, int, int, Replacement | None]] = []  # old start, old end, new start, replacement
-        position = length = 0
-        for replacement in replacements:
-            if replacement.start > position:
-                kept = old[position : replacement.start]
-                pieces.append((position, replacement.start, length, None))
-                parts.append(kept)
-                length += len(kept)
-            pieces.append((replacement.start, replacement.end, length, replacement))
-            parts.append(replacement.new)
-            length += len(replacement.new)
-            position = replacement.end
-        if position < len(old):
-            pieces.append((position, len(old), length, None))
-            parts.append(old[position:])
-        self.new: bytes = b"".join(parts)
+        self.new: bytes = apply(old, replacements) if replacements else old
         self._old = old
-        self._pieces = pieces
+        self._replacements = replacements
+        self._pieces: list[tuple[int, int, int, Replacement | None]] | None = None
         self._at = 0
         self._scale = scale
 
@@ -167,16 +152,36 @@ class _Cuts:
         if self._scale is not None:
             size, kept = self._scale
             position = kept if position >= size else min(max(position * kept // size, 1), kept - 1)
-        while self._at < len(self._pieces) and self._pieces[self._at][1] < position:
-            self._at += 1
-        if self._at == len(self._pieces):
+        if position >= len(self._old):
             return len(self.new)
+        if self._pieces is None:
+            self._pieces = _pieces(self._old, self._replacements)
+        while self._pieces[self._at][1] < position:
+            self._at += 1
         start, end, new_start, replacement = self._pieces[self._at]
         if replacement is None:
             return new_start + position - start
         if position == end:
             return new_start + len(replacement.new)
         return new_start + _inside(self._old, start, end, position, replacement.new)
+
+
+def _pieces(
+    old: bytes, replacements: tuple[Replacement, ...] | list[Replacement]
+) -> list[tuple[int, int, int, Replacement | None]]:
+    """What stays and what is replaced, in order: start and end in the old text, start in the new one."""
+    pieces: list[tuple[int, int, int, Replacement | None]] = []
+    position = length = 0
+    for replacement in replacements:
+        if replacement.start > position:
+            pieces.append((position, replacement.start, length, None))
+            length += replacement.start - position
+        pieces.append((replacement.start, replacement.end, length, replacement))
+        length += len(replacement.new)
+        position = replacement.end
+    if position < len(old):
+        pieces.append((position, len(old), length, None))
+    return pieces
 
 
 def _inside(old: bytes, start: int, end: int, position: int, new: bytes) -> int:
@@ -273,6 +278,9 @@ def _one(at: int, old: bytes, new: bytes) -> list[Replacement]:
 
 def _onto_lines(lines: list[tuple[int, bytes]], replacements: list[Replacement]) -> list[Replacement]:
     """Replacements in the joined values of data lines, as replacements in the block."""
+    if len(lines) == 1:
+        at = lines[0][0]
+        return [Replacement(at + found.start, at + found.end, found.new) for found in replacements]
     placed: list[Replacement] = []
     starts: list[tuple[int, int, int]] = []  # start and end in the joined text, offset in the block
     position = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 from mcp_wire.wire.records import record
@@ -209,14 +208,19 @@ def interpret_tail(raw: bytes) -> Interpretation:
     return tail._replace(fields=(*tail.fields, cut_line._replace(faults=())))
 
 
-def split_lines(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
+def split_lines(raw: bytes) -> list[tuple[bytes, bytes]]:
     """The lines of a block's `raw`, each with its end: CRLF, LF, CR, or nothing for a line that was cut."""
+    if b"\r" not in raw:
+        *lines, cut = raw.split(b"\n")
+        return [(line, b"\n") for line in lines] + ([(cut, b"")] if cut else [])
+    found: list[tuple[bytes, bytes]] = []
     position = 0
     for end in _LINE_ENDS.finditer(raw):
-        yield raw[position : end.start()], end.group()
+        found.append((raw[position : end.start()], end.group()))
         position = end.end()
     if position < len(raw):
-        yield raw[position:], b""
+        found.append((raw[position:], b""))
+    return found
 
 
 def count_line_ends(raw: bytes) -> int:
