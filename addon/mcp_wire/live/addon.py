@@ -406,11 +406,11 @@ class ConformanceAddon:
         if exchange is None or exchange.silent:
             return
         head = watched.head
-        pieces = b"" if tap is None else bytes(tap.marks.packed)
+        pieces = {CHUNKS: b""} if tap is None else tap.marks.as_metadata
         if head is not None and head.events:
             if tap is None and body:
                 exchange.chunk(at, body)
-                pieces = MARK.pack(self._clock.zero_wall_us + at, len(body))
+                pieces = {CHUNKS: MARK.pack(self._clock.zero_wall_us + at, len(body))}
                 at = self._clock.now()
             body = None
         octets = tap.received if tap is not None else (len(body) if body is not None else None)
@@ -419,7 +419,12 @@ class ConformanceAddon:
             self._mark(watched, ending, at, pieces, why_not if body is None else None)
 
     def _mark(
-        self, watched: _Watched, ending: Ending, at: Microseconds, pieces: bytes, no_response_body: str | None
+        self,
+        watched: _Watched,
+        ending: Ending,
+        at: Microseconds,
+        pieces: dict[str, bytes],
+        no_response_body: str | None,
     ) -> None:
         """Note with the flow what its file would not tell otherwise."""
         assert watched.request is not None
@@ -441,7 +446,7 @@ class ConformanceAddon:
             if no_response_body is not None:
                 metadata[NO_RESPONSE_BODY] = no_response_body
             return
-        metadata[CHUNKS] = pieces
+        metadata.update(pieces)
         if not head.boundaries_observed:
             metadata[UNSEEN_BOUNDARIES] = True
 

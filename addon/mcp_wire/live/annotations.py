@@ -15,14 +15,12 @@ from mitmproxy import http
 
 from mcp_wire.live.flow_notes import forget_notes, notes_of, put_notes
 from mcp_wire.live.judge_messages import Noted
-from mcp_wire.live.marks import CHUNKS
+from mcp_wire.live.marks import CHUNKS, EDGES
 from mcp_wire.live.messages import headers
 from mcp_wire.live.recognition import is_foreign
 from mcp_wire.live.session_labels import SessionLabels
 from mcp_wire.wire.body import Body
 
-INTERVAL_S: Final = 0.4
-"""Between two updates."""
 OCTETS_A_SECOND: Final = 8 * 1024 * 1024
 """A stream of so many octets is updated once a second at most: each update copies and hashes what has come so far."""
 MAX_READ_OCTETS: Final = 256 * 1024
@@ -38,13 +36,16 @@ class Tap(Protocol):
     @property
     def kept(self) -> int: ...
 
-    def so_far(self) -> tuple[bytes, bytes]:
-        """What is kept, and the packed marks of its chunks."""
+    def so_far(self) -> tuple[bytes, dict[str, bytes]]:
+        """What is kept, and the marks of its chunks as metadata."""
         ...
 
 
 class Showing(Protocol):
-    """Where flows are shown."""
+    """Where flows are shown: at the earliest so many seconds after they were shown last."""
+
+    @property
+    def interval_s(self) -> float: ...
 
     def update(self, flows: list[http.HTTPFlow]) -> None:
         """These flows have changed."""
@@ -68,7 +69,7 @@ class _Stream:
 
     @property
     def is_behind(self) -> bool:
-        return self.tap.kept != len(self.lent or b"")
+        return self.lent is None or self.tap.kept != len(self.lent)
 
 
 class Annotations:
@@ -90,6 +91,7 @@ class Annotations:
         self._later = later
         self._ask = ask
         self._showing = showing
+        self._interval_s = showing.interval_s if showing is not None else 0.0
         self._sessions = sessions
         self._annotate = annotate
         self._flows: WeakValueDictionary[str, http.HTTPFlow] = WeakValueDictionary()
@@ -119,10 +121,11 @@ class Annotations:
         """The response of this flow is an event stream that begins now."""
         if self._showing is not None:
             self._streams[flow.id] = _Stream(flow, tap)
+            self._schedule()
 
     def seen(self) -> None:
         """Something of a stream has come. Cheap: called for every chunk."""
-        if self._streams and not self._scheduled:
+        if self._streams:
             self._schedule()
 
     def over(self, flow: http.HTTPFlow) -> None:
@@ -131,7 +134,8 @@ class Annotations:
         if stream is not None and stream.lent is not None and flow.response is not None:
             if flow.response.raw_content is stream.lent:
                 flow.response.raw_content = None
-            flow.metadata.pop(CHUNKS, None)
+            for name in (CHUNKS, EDGES):
+                flow.metadata.pop(name, None)
 
     def noted(self, noted: Noted) -> http.HTTPFlow | None:
         """Put the notes on the flow, if it still exists."""
@@ -147,7 +151,7 @@ class Annotations:
     def _schedule(self) -> None:
         if not self._scheduled:
             self._scheduled = True
-            self._later(INTERVAL_S, self._turn)
+            self._later(self._interval_s, self._turn)
 
     def _turn(self) -> None:
         self._scheduled = False
@@ -168,7 +172,7 @@ class Annotations:
 
     def _lend(self, stream: _Stream) -> bool:
         """Let the flow show what has come of its stream. False where there is nothing new, or it is too early."""
-        stream.pause_s -= INTERVAL_S
+        stream.pause_s -= self._interval_s
         response = stream.flow.response
         if stream.pause_s > 0 or response is None or not stream.is_behind:
             return False
@@ -177,7 +181,7 @@ class Annotations:
             return False
         data, marks = stream.tap.so_far()
         response.raw_content = stream.lent = data
-        stream.flow.metadata[CHUNKS] = marks
+        stream.flow.metadata.update(marks)
         stream.pause_s = len(data) / OCTETS_A_SECOND
         return True
 

@@ -55,7 +55,7 @@ class MCPCommands:
         lines = [
             f"{notes.what or one.request.method}: "
             + (f"judged as {notes.profile}" if notes.is_judged else f"not judged by a revision ({notes.profile})")
-            + f": {notes.why} ({notes.transcript}, exchange {notes.index})"
+            + f": {notes.why} (x-{notes.index + 1} of {notes.transcript})"
             for one, notes in _noted(_given(flows))
         ]
         return lines or ["None of these flows is known as MCP."]

@@ -18,7 +18,7 @@ class MCPContentview(contentviews.Contentview):
     """`is_mcp`: is this flow known to be MCP?"""
 
     name = "MCP"
-    syntax_highlight = "none"
+    syntax_highlight = "yaml"
 
     def __init__(self, views: FlowView, is_mcp: Callable[[http.HTTPFlow], bool]) -> None:
         self._views = views

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Final, Protocol
 
 from mitmproxy import http
@@ -14,7 +14,15 @@ from mcp_wire.judging.declaration import Evidence
 from mcp_wire.live import endings
 from mcp_wire.live.exchange import read_body
 from mcp_wire.live.flow_notes import notes_of
-from mcp_wire.live.marks import CHUNKS, ENDED, MARK, RECEIVED, UNSEEN_BOUNDARIES, received_octets, seen_times
+from mcp_wire.live.marks import (
+    ENDED,
+    RECEIVED,
+    UNSEEN_BOUNDARIES,
+    MarkedRun,
+    marked_runs,
+    received_octets,
+    seen_times,
+)
 from mcp_wire.live.messages import headers, target
 from mcp_wire.live.session_labels import SessionLabels
 from mcp_wire.reports.exchange_view import RequestView, ResponseView, request_text, response_text, wanted_events
@@ -135,22 +143,26 @@ class FlowView:
     def _stream(
         self, flow: http.HTTPFlow, view: ResponseView, raw: bytes, lines: Headers, remarks: list[str]
     ) -> ResponseView:
-        marks = _marks(flow, len(raw))
-        body = _decoded(raw, lines, [octets for _, octets in marks])
+        runs = marked_runs(flow.metadata, len(raw)) if flow.metadata.get(UNSEEN_BOUNDARIES) is not True else []
+        is_whole = len(runs) == 1
+        body = _decoded(raw, lines, [octets for _, octets in runs[0].chunks] if is_whole else ())
         if body.fault:
             remarks.append(f"Not all of the stream could be decoded: {body.fault}.")
+        if runs and not is_whole:
+            if "content-encoding" in lines:
+                runs = []
+            else:
+                remarks.append("Of its many chunks only the first and the last were kept apart.")
         zero = _begun_us(flow)
-        times = [max(0.0, (wall_us - zero) / 1000) for wall_us, _ in marks[: len(body.ends)]]
-        known = bool(marks) and flow.metadata.get(UNSEEN_BOUNDARIES) is not True
-        chunks = Chunks((ChunkRun(0, 0, body.ends, times),) if known else ())
+        chunks = Chunks(tuple(_run(run, body.ends if is_whole else None, zero) for run in runs))
         rewrite = self._rewritten if self._redactor is not None else None
         stream = shown_stream(body.data, chunks, Selection(wanted_events(view.notes)), rewrite)
         return replace(
             view,
             stream=stream,
-            chunks=len(marks) if known else None,
-            boundaries_known=known or not raw,
-            lasted_ms=view.lasted_ms if view.lasted_ms is not None or not times else times[-1],
+            chunks=runs[-1].first + len(runs[-1].chunks) if runs else None,
+            boundaries_known=bool(runs) or not raw,
+            lasted_ms=view.lasted_ms if view.lasted_ms is not None else chunks.latest_ms,
             remarks=tuple(remarks),
         )
 
@@ -246,13 +258,12 @@ def _decoded(raw: bytes, lines: Headers, lengths: Sequence[int] = ()) -> _Decode
     return _Decoded(bytes(data), ends if lengths else ())
 
 
-def _marks(flow: http.HTTPFlow, octets: int) -> list[tuple[int, int]]:
-    """Time in microseconds since 1970 and length of each chunk; none where they are not those of this body."""
-    packed = flow.metadata.get(CHUNKS)
-    if not isinstance(packed, bytes) or len(packed) % MARK.size:
-        return []
-    marks = list(MARK.iter_unpack(packed))
-    return marks if sum(length for _, length in marks) == octets else []
+def _run(run: MarkedRun, ends: Sequence[int] | None, zero_us: int) -> ChunkRun:
+    """`ends`: where its chunks end in the decoded stream; None: nothing is coded."""
+    if ends is None:
+        ends = list(accumulate((octets for _, octets in run.chunks), initial=run.begin))[1:]
+    times = [max(0.0, (wall_us - zero_us) / 1000) for wall_us, _ in run.chunks[: len(ends)]]
+    return ChunkRun(run.first, run.begin, ends, times)
 
 
 def _begun_us(flow: http.HTTPFlow) -> int:

@@ -22,10 +22,12 @@ from mcp_wire.live.output import OutputFolder, files_in
 from mcp_wire.live.parts import AskPart, Entry
 from mcp_wire.protocol.profiles import PROFILES
 from mcp_wire.reports.explanation import explanations_text
+from mcp_wire.reports.human_report import Style
 from mcp_wire.rules import rules_of
 
 NICENESS: Final = 5
 """The proxy goes first where there are too few processors for both."""
+EXPLANATION_WIDTH: Final = 78
 GC_THRESHOLD: Final = 50_000
 """One large JSON value is hundreds of thousands of objects, none of them in a cycle; by default all of them would be
 looked through again and again while it is read."""
@@ -77,7 +79,9 @@ def _explained(rules: Iterable[Rule]) -> Explained:
     by_code: dict[str, list[Rule]] = {}
     for rule in rules:
         by_code.setdefault(rule.code, []).append(rule)
-    return Explained({code: explanations_text(declared) for code, declared in by_code.items()})
+    return Explained(
+        {code: explanations_text(declared, Style(width=EXPLANATION_WIDTH)) for code, declared in by_code.items()}
+    )
 
 
 class _Telling:

@@ -8,6 +8,7 @@ a type that flow files can hold.
 from __future__ import annotations
 
 import struct
+from collections import deque
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,6 +18,9 @@ from mcp_wire.wire.observation import Ended
 
 CHUNKS: Final = "mcp_chunks"
 """bytes: for every chunk its time in microseconds since 1970 and its length in octets, as MARK."""
+EDGES: Final = "mcp_chunk_edges"
+"""bytes: of a response with too many chunks to keep all their marks, those of the first and of the last few, for people
+to look at: twice RUN and so many of MARK."""
 ENDED: Final = "mcp_ended"
 """str: how the exchange ended; absent where that was not known."""
 RECEIVED: Final = "mcp_received"
@@ -34,6 +38,7 @@ NO_RESPONSE_BODY: Final = "mcp_no_response_body"
 
 ALL_MARKS: Final = (
     CHUNKS,
+    EDGES,
     ENDED,
     RECEIVED,
     TIMES,
@@ -44,27 +49,81 @@ ALL_MARKS: Final = (
 )
 
 MARK: Final = struct.Struct("<QI")
+RUN: Final = struct.Struct("<QQI")
+"""The number of the first chunk, the offset in octets at which it begins, and how many there are."""
 SEEN: Final = struct.Struct("<QQQ")
 
 MAX_MARKS: Final = 65_536
 """Chunks of one response whose boundaries are kept: less than 1 MiB. With more, none are: half would be no evidence."""
+EDGE_MARKS: Final = 512
+"""Then so many at either end are kept for people to look at."""
 
 
 class MarkedChunks:
     """The marks of one response, in the packed form."""
 
-    __slots__ = ("count", "packed")
+    __slots__ = ("_head", "_octets", "_tail", "count", "packed")
 
     def __init__(self) -> None:
         self.packed = bytearray()
         self.count = 0
+        self._head = b""
+        self._tail: deque[tuple[Microseconds, int]] = deque(maxlen=EDGE_MARKS)
+        self._octets = 0
 
     def add(self, wall_us: Microseconds, octets: int) -> None:
         self.count += 1
         if self.count <= MAX_MARKS:
             self.packed += MARK.pack(wall_us, octets)
-        elif self.packed:
+            return
+        if self.packed:
+            self._head = bytes(self.packed[: EDGE_MARKS * MARK.size])
+            for mark in MARK.iter_unpack(self.packed):
+                self._tail.append(mark)
+                self._octets += mark[1]
             self.packed.clear()
+        self._tail.append((wall_us, octets))
+        self._octets += octets
+
+    @property
+    def as_metadata(self) -> dict[str, bytes]:
+        """What to keep with the flow."""
+        if not self._head:
+            return {CHUNKS: bytes(self.packed)}
+        begin = self._octets - sum(octets for _, octets in self._tail)
+        return {
+            CHUNKS: b"",
+            EDGES: RUN.pack(0, 0, len(self._head) // MARK.size)
+            + self._head
+            + RUN.pack(self.count - len(self._tail), begin, len(self._tail))
+            + b"".join(MARK.pack(*mark) for mark in self._tail),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedRun:
+    """Consecutive chunks: the number of the first, the offset at which it begins, and time and length of each."""
+
+    first: int
+    begin: int
+    chunks: tuple[tuple[Microseconds, int], ...]
+
+
+def marked_runs(metadata: Mapping[Any, Any], octets: int) -> list[MarkedRun]:
+    """What is known of the chunks of a body of this length. Nothing, where the marks do not fit it."""
+    packed, edges = metadata.get(CHUNKS), metadata.get(EDGES)
+    if isinstance(packed, bytes) and packed:
+        marks = tuple(_marks(packed))
+        return [MarkedRun(0, 0, marks)] if marks and sum(length for _, length in marks) == octets else []
+    runs = []
+    while isinstance(edges, bytes) and len(edges) >= RUN.size:
+        first, begin, count = RUN.unpack_from(edges)
+        marks = tuple(_marks(edges[RUN.size : RUN.size + count * MARK.size]))
+        edges = edges[RUN.size + count * MARK.size :]
+        if len(marks) != count or begin + sum(length for _, length in marks) > octets:
+            return []
+        runs.append(MarkedRun(first, begin, marks))
+    return runs
 
 
 MAX_TIME_US: Final = 253_402_300_799_999_999

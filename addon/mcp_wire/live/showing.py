@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from mitmproxy import contentviews, ctx, http
 from mitmproxy.hooks import UpdateHook
+
+WEB_INTERVAL_S: Final = 0.4
+TERMINAL_INTERVAL_S: Final = 2.0
+"""Longer: there, a flow that is shown again is shown from its top."""
 
 
 class UserInterface:
@@ -16,6 +20,7 @@ class UserInterface:
     def __init__(self, view: contentviews.Contentview, *, is_web: bool) -> None:
         self._view = view
         self._is_web = is_web
+        self.interval_s = WEB_INTERVAL_S if is_web else TERMINAL_INTERVAL_S
 
     @classmethod
     def of_master(cls, view: contentviews.Contentview) -> UserInterface | None:

@@ -124,9 +124,9 @@ class ResponseTap(BodyTap):
         """Octets of which there is a copy."""
         return len(self.copy)
 
-    def so_far(self) -> tuple[bytes, bytes]:
-        """The copy, and the packed marks of its chunks, while the response is on its way."""
-        return self.copy.so_far(), bytes(self.marks.packed)
+    def so_far(self) -> tuple[bytes, dict[str, bytes]]:
+        """The copy, and the marks of its chunks as metadata, while the response is on its way."""
+        return self.copy.so_far(), self.marks.as_metadata
 
     def see(self, data: bytes) -> None:
         now = self._clock.now()

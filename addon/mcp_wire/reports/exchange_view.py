@@ -21,7 +21,7 @@ from mcp_wire.wire.jsonrpc import Envelope, classify
 from mcp_wire.wire.observation import Ended
 from mcp_wire.wire.strict_json import MISSING, dump_json, read_json
 
-WIDTH: Final = 96
+WIDTH: Final = 80
 MAX_BLOCK_LINES: Final = 60
 MAX_BODY_LINES: Final = 400
 MAX_LINE: Final = 2_000
@@ -121,6 +121,8 @@ def response_text(view: ResponseView) -> str:
             general.append(finding)
         else:
             under_events.setdefault(number, []).append(finding)
+    for number, found in sorted(under_events.items()):
+        lines += _wrapped(f"At event {number}: {', '.join(finding.code for finding in found)}", "", "  ")
     lines += _findings(general)
     if about_request:
         lines += ["", f"{counted(len(about_request), 'finding')} about the request: see there."]
@@ -155,12 +157,12 @@ def event_number(path: str, notes: ExchangeNotes | None) -> int | None:
 def _introduction(notes: ExchangeNotes | None, session: str | None) -> list[str]:
     if notes is None:
         return ["Not judged yet: the judge has not said anything of this exchange.", *([session] if session else [])]
-    where = f"{notes.transcript}, exchange {notes.index}"
-    named = f"judged as {notes.profile}" if notes.is_judged else f"not judged by a revision ({notes.profile})"
-    verdict = notes.verdict if notes.has_ended else f"{notes.verdict} so far"
+    named = f"Judged as {notes.profile}" if notes.is_judged else f"Not judged by a revision ({notes.profile})"
     return [
-        *_wrapped(f"{verdict} · {named}: {notes.why}"),
-        printable(" · ".join(part for part in (notes.what, session or notes.session or "", where) if part)),
+        *_wrapped(notes.verdict if notes.has_ended else f"{notes.verdict} so far", "", "  "),
+        *_wrapped(f"{named}: {notes.why}", "", "  "),
+        printable(" · ".join(part for part in (notes.what, session or notes.session or "") if part)),
+        printable(f"x-{notes.index + 1} of {notes.transcript}"),
     ]
 
 
@@ -191,8 +193,10 @@ def _state(view: ResponseView) -> str:
     amount = f"{view.octets:,} bytes".replace(",", " ")
     if view.chunks is not None:
         amount = f"{counted(view.chunks, 'chunk')}, {amount}"
-    if view.notes is not None and view.notes.is_stream:
-        amount = f"{counted(view.notes.events, 'event')} in {amount}"
+    if view.stream is not None:
+        is_judged = view.notes is not None and view.notes.is_judged and view.notes.has_ended
+        events = view.notes.events if view.notes is not None and is_judged else view.stream.events
+        amount = f"{counted(events, 'event')} in {amount}"
     if view.is_running:
         return f"Still running{lasted}: {amount} so far"
     return f"Ended{lasted}: {amount} · {_ending(view)}"

@@ -23,6 +23,7 @@ MAX_BLOCK_OCTETS: Final = 256 * 1024
 MAX_CUTS: Final = 200
 """Marks in one block."""
 
+_DATA: Final = b"\ndata:"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
@@ -56,6 +57,11 @@ class Chunks:
                 index = bisect_right(run.ends, offset)
                 return run.first + index, run.times[index]
         return None
+
+    @property
+    def latest_ms(self) -> float | None:
+        """When the last chunk came."""
+        return self.runs[-1].times[-1] if self.runs and self.runs[-1].times else None
 
     def begins_in(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """Number and beginning of the chunks that begin between two offsets."""
@@ -102,10 +108,11 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class ShownStream:
-    """`blocks`: all of them, shown or not, a cut one at the end included."""
+    """`blocks`: all of them, shown or not, a cut one at the end included; `events`: those of them that have data."""
 
     parts: tuple[ShownBlock | Gap, ...] = ()
     blocks: int = 0
+    events: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +151,7 @@ def shown_stream(
         parts.append(_gap(blocks, following, len(blocks)))
     if blocks.read < len(data):
         parts.append(Gap(None, len(data) - blocks.read))
-    return ShownStream(tuple(parts), len(blocks))
+    return ShownStream(tuple(parts), len(blocks), blocks.events)
 
 
 class _Span(NamedTuple):
@@ -194,13 +201,15 @@ class _Blocks:
 
         self._place: Callable[[int], tuple[int, int, int, int | None]] = place
         self.numbers: Sequence[int] = [number for number, part in enumerate(parts) if part.strip(b"\r\n")]
+        self.events = sum(_DATA in part or part.startswith(_DATA[1:]) for part in parts[:-1])
 
     def _read_slowly(self, data: bytes) -> None:
         is_cut = len(data) > MAX_MIXED_OCTETS
         reader = EventStreamReader()
+        blocks = reader.feed(data[:MAX_MIXED_OCTETS], chunk=0)
+        self.events = sum(block.dispatched for block in blocks)
         places: dict[int, tuple[int, int, int, int | None]] = {
-            block.event_index: (block.start, block.end, block.end, block.end - 1)
-            for block in reader.feed(data[:MAX_MIXED_OCTETS], chunk=0)
+            block.event_index: (block.start, block.end, block.end, block.end - 1) for block in blocks
         }
         if is_cut:
             self.read = reader.settled
