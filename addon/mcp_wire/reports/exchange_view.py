@@ -22,7 +22,9 @@ from mcp_wire.wire.observation import Ended
 from mcp_wire.wire.strict_json import MISSING, dump_json, read_json
 
 WIDTH: Final = 80
-MAX_BLOCK_LINES: Final = 60
+MAX_DATA_LINES: Final = 60
+MAX_BLOCK_LINES: Final = 80
+"""Of one event: of its data, and altogether."""
 MAX_BODY_LINES: Final = 400
 MAX_LINE: Final = 2_000
 MAX_LABELLED: Final = 64 * 1024
@@ -357,7 +359,7 @@ def _data(lines: Sequence[Line]) -> Iterator[str]:
     name = with_marks(lines[0].text.partition(":")[0], [cut for cut in label if cut.position <= 4])
     late = "".join(cut.mark for cut in label if cut.position > 4)
     count = f" ({len(lines)} lines)" if len(lines) > 1 else ""
-    first, *others = list(_text(joined, cuts, MAX_BLOCK_LINES)) or [with_marks("", cuts)]
+    first, *others = list(_text(joined, cuts, MAX_DATA_LINES)) or [with_marks("", cuts)]
     yield f"{name}:{late}{count} {first}".rstrip()
     yield from others
 
