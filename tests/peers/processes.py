@@ -47,9 +47,9 @@ def serving(
             process.wait()
 
 
-def run_to_end(command: Sequence[str | Path]) -> str:
-    """Runs a process to its end and returns its standard output; a non-zero exit code fails the test."""
-    done = subprocess.run(
+def run_and_report(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+    """Runs a process to its end, whatever that is."""
+    return subprocess.run(
         command,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -58,6 +58,11 @@ def run_to_end(command: Sequence[str | Path]) -> str:
         cwd=REPOSITORY,
         env=_environment(None),
     )
+
+
+def run_to_end(command: Sequence[str | Path]) -> str:
+    """Runs a process to its end and returns its standard output; a non-zero exit code fails the test."""
+    done = run_and_report(command)
     assert done.returncode == 0, f"{command} exited with {done.returncode}:\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

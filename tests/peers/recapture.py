@@ -152,7 +152,7 @@ def capture(pair: Pair, folder: Path) -> list[Captured]:
     for side in ("front", "back"):
         (folder / side).mkdir(parents=True)
     with contextlib.ExitStack() as stack:
-        upstream = _serve(pair.server, folder, stack)
+        upstream = serve(pair.server, folder, stack)
         outputs = {"": folder / "front"}
         if pair.behind_nginx:
             outputs = {"-before-nginx": folder / "front", "-after-nginx": folder / "back"}
@@ -167,14 +167,14 @@ def capture(pair: Pair, folder: Path) -> list[Captured]:
     ]
 
 
-def _serve(server: Server, folder: Path, stack: contextlib.ExitStack) -> int:
-    environment = {"PORT": str(_free_port())} if server.takes_port else None
+def serve(server: Server, folder: Path, stack: contextlib.ExitStack) -> int:
+    environment = {"PORT": str(free_port())} if server.takes_port else None
     return int(stack.enter_context(serving(server.command, folder / "server.log", server.ready, environment)))
 
 
 @contextlib.contextmanager
 def _nginx(upstream: int, folder: Path) -> Iterator[int]:
-    port = _free_port()
+    port = free_port()
     text = (PEERS / "nginx.conf").read_text(encoding="utf-8")
     settings = folder / "nginx.conf"
     settings.write_text(text.replace("PORT", str(port)).replace("UPSTREAM", str(upstream)), encoding="utf-8")
@@ -183,7 +183,7 @@ def _nginx(upstream: int, folder: Path) -> Iterator[int]:
         yield port
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
