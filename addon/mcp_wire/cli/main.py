@@ -1,4 +1,4 @@
-"""Judge MCP transcripts, explain the rules, and make transcripts of captures. Exit code 2: unusable input."""
+"""Judge MCP transcripts, explain rules, make transcripts of captures, guard secrets. Exit code 2: unusable input."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from mcp_wire.cli import convert, explain, redact, resplit, validate
+from mcp_wire.cli import convert, explain, guard, redact, resplit, validate
 from mcp_wire.cli.arguments import OneLineParser
 from mcp_wire.cli.streams import UsageError, abandon_standard_output, complain
 
@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     parser = OneLineParser(prog=PROGRAM, description=__doc__, allow_abbrev=False)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=OneLineParser)
-    for command in (validate, explain, convert, redact, resplit):
+    for command in (validate, explain, convert, redact, resplit, guard):
         command.add_to(commands)
     try:
         options = parser.parse_args(arguments)

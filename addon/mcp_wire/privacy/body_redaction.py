@@ -7,6 +7,7 @@ from typing import Final
 
 from mcp_wire.privacy.json_redaction import JsonRedaction, TooDeepError
 from mcp_wire.privacy.json_text import TOO_DEEP, apply, redact_json
+from mcp_wire.privacy.secret_shapes import has_secret_shape
 from mcp_wire.privacy.values import looks_random
 from mcp_wire.wire.body import NOT_CAPTURED, Body
 from mcp_wire.wire.strict_json import MISSING
@@ -36,4 +37,8 @@ def redact_body(body: Body, redaction: JsonRedaction) -> Body:
 
 def _is_plain(reason: str) -> bool:
     """A reason is a sentence of an edge, but a transcript may have come from anywhere."""
-    return _SENTENCE.fullmatch(reason) is not None and not any(map(looks_random, reason.split()))
+    return (
+        _SENTENCE.fullmatch(reason) is not None
+        and not any(map(looks_random, reason.split()))
+        and not has_secret_shape(reason)
+    )

@@ -22,6 +22,7 @@ from mcp_wire.privacy.allow_lists import (
     SECRET_WORDS,
 )
 from mcp_wire.privacy.labels import Kind, Labels, is_label, undecodable_part
+from mcp_wire.privacy.secret_shapes import has_secret_shape
 from mcp_wire.protocol.mirrored_headers import looks_like_sentinel
 
 MAX_URL_LENGTH: Final = 2_048
@@ -215,8 +216,11 @@ def sentinel(text: str) -> str:
 def looks_random(text: str) -> bool:
     """Does a name look made by a machine rather than chosen by a person: a key, a token, a UUID?
 
-    Names are words of three letters or more on average, with at most a short number behind them.
+    Names are words of three letters or more on average, with at most a short number behind them. What has the shape of
+    a secret is none, whatever it is made of.
     """
+    if has_secret_shape(text):
+        return True
     for known in _LONG_WORDS:
         text = text.replace(known, "")
     words = _WORD.findall(text)

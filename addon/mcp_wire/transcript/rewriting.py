@@ -72,6 +72,11 @@ def redacted_records(read: Callable[[], Iterable[JournalRecord]], redactor: Reda
                 yield _named(redacted, ids, groups)
 
 
+def is_own_name(name: str) -> bool:
+    """The id of an exchange or the label of an overlap is one of ours, so that it stays."""
+    return _EXCHANGE.fullmatch(name) is not None or _GROUP.fullmatch(name) is not None or name == NOBODY
+
+
 def _named(seen: Observation, ids: dict[str, str], groups: dict[str, str]) -> Observation:
     seen = _request(seen, ids, groups) if isinstance(seen, RequestSeen) else seen
     return replace(seen, exchange=ids[seen.exchange])
