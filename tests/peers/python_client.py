@@ -1,6 +1,6 @@
 """The official Python SDK's client on a tour of a server. Prints what it saw as one JSON object.
 
-Usage: python_client.py URL --tour python|python_json|everything [--mode legacy|auto] [--authority PEM --record FILE]
+Usage: python_client.py URL --tour TOUR [--mode legacy|auto] [--authority PEM --record FILE]
 """
 
 from __future__ import annotations
@@ -111,6 +111,10 @@ class Tour:
         await self.call("echo", "echo", {"text": "naïve 文字 \u2028 one line"})
         await self.call("fail", "fail", {"secret": "s3cret"})
 
+    async def counting(self) -> None:
+        """One stream of some seconds, for whoever watches."""
+        await self.call("count", "count", {"to": 200})
+
     async def everything(self) -> None:
         await self.common()
         await self.call("echo", "echo", {"message": "naïve 文字"})
@@ -139,7 +143,7 @@ def client_options(options: argparse.Namespace) -> dict[str, Any]:
 if __name__ == "__main__":
     arguments = argparse.ArgumentParser()
     arguments.add_argument("url")
-    arguments.add_argument("--tour", choices=["python", "python_json", "everything"], required=True)
+    arguments.add_argument("--tour", choices=["python", "python_json", "counting", "everything"], required=True)
     arguments.add_argument("--mode", choices=["legacy", "auto"], default="legacy")
     arguments.add_argument(
         "--authority", type=Path, metavar="PEM", help="speak HTTP/2 over TLS, trusting this authority"
