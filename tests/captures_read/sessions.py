@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Final
 
 from mitmproxy import connection, http
+from mitmproxy.addons.savehar import SaveHar
 from mitmproxy.flow import Flow
 from mitmproxy.io import FlowWriter
 
@@ -120,3 +123,185 @@ def flow_file(flows: Iterable[Flow]) -> bytes:
     for flow in flows:
         writer.add(flow)
     return written.getvalue()
+
+
+# HAR, as each producer writes it
+
+
+def har(creator: str, entries: Iterable[Json]) -> bytes:
+    log = {"version": "1.2", "creator": {"name": creator, "version": "1"}, "pages": [], "entries": list(entries)}
+    return json.dumps({"log": log}, ensure_ascii=False, indent=1).encode()
+
+
+def date_of(seconds: float, timespec: str = "milliseconds", zone: str = "Z") -> str:
+    when = datetime.fromtimestamp(STARTED_S + seconds, UTC)
+    if zone != "Z":
+        when = when.astimezone(timezone(timedelta(hours=2)))
+    return when.isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
+def pairs(lines: dict[str, str]) -> list[Json]:
+    return [{"name": name, "value": value} for name, value in lines.items()]
+
+
+def chrome_entry(spoken: Spoken) -> Json:
+    """DevTools: pseudo-headers of HTTP/2, a text without charset taken for windows-1252, its own `_` members."""
+    begun, answered, ended = spoken.times
+    text = spoken.response
+    if spoken.media_type == "text/event-stream":
+        text = "".join(_windows_1252(octet) for octet in text.encode())
+    entry: Json = {
+        "_connectionId": "12",
+        "_initiator": {"type": "script"},
+        "_priority": "High",
+        "_resourceType": "fetch",
+        "cache": {},
+        "connection": "443",
+        "request": {
+            "method": spoken.method,
+            "url": f"https://mcp.example.com{spoken.path}",
+            "httpVersion": "h2",
+            "headers": [
+                {"name": ":authority", "value": "mcp.example.com"},
+                {"name": ":path", "value": spoken.path},
+                *pairs({name.lower(): value for name, value in spoken.request_headers.items()}),
+            ],
+            "queryString": [],
+            "cookies": [],
+            "headersSize": -1,
+            "bodySize": len(spoken.body),
+        },
+        "response": {
+            "status": spoken.status,
+            "statusText": "",
+            "httpVersion": "h2",
+            "headers": pairs({name.lower(): value for name, value in spoken.answer_headers.items()}),
+            "cookies": [],
+            "content": {
+                "size": len(spoken.response.encode()),
+                "mimeType": spoken.media_type or "x-unknown",
+                "text": text,
+            },
+            "redirectURL": "",
+            "headersSize": -1,
+            "bodySize": -1,
+            "_transferSize": 100,
+            "_error": None,
+        },
+        "serverIPAddress": "192.0.2.1",
+        "startedDateTime": date_of(begun - 0.002),
+        "time": (ended - begun) * 1000,
+        "timings": {
+            "blocked": 1,
+            "dns": -1,
+            "ssl": -1,
+            "connect": -1,
+            "send": 1,
+            "wait": (answered - begun) * 1000,
+            "receive": (ended - answered) * 1000,
+        },
+    }
+    if spoken.request is not None:
+        entry["request"]["postData"] = {"mimeType": "application/json", "text": spoken.body.decode()}
+    return entry
+
+
+def _windows_1252(octet: int) -> str:
+    return bytes((octet,)).decode("cp1252", "ignore") or chr(octet)
+
+
+def firefox_entry(spoken: Spoken) -> Json:
+    """Firefox: a local time zone, the port as `connection`, a body that is missing where there was none."""
+    begun, answered, ended = spoken.times
+    content: Json = {"mimeType": spoken.media_type, "size": len(spoken.response.encode())}
+    if spoken.response:
+        content["text"] = spoken.response
+    return {
+        "startedDateTime": date_of(begun, zone="+02:00"),
+        "request": {
+            "bodySize": len(spoken.body),
+            "method": spoken.method,
+            "url": f"https://mcp.example.com{spoken.path}",
+            "httpVersion": "HTTP/2",
+            "headers": pairs(spoken.request_headers),
+            "cookies": [],
+            "queryString": [],
+            "headersSize": 500,
+            "postData": {"mimeType": "application/json", "params": [], "text": spoken.body.decode()},
+        },
+        "response": {
+            "status": spoken.status,
+            "statusText": "OK",
+            "httpVersion": "HTTP/2",
+            "headers": pairs(spoken.answer_headers),
+            "cookies": [],
+            "content": content,
+            "redirectURL": "",
+            "headersSize": 300,
+            "bodySize": len(spoken.response.encode()) + 300,
+        },
+        "cache": {},
+        "timings": {
+            "blocked": 0,
+            "dns": 0,
+            "connect": 0,
+            "ssl": 0,
+            "send": 0,
+            "wait": round((answered - begun) * 1000),
+            "receive": round((ended - answered) * 1000),
+        },
+        "time": round((ended - begun) * 1000),
+        "_securityState": "secure",
+        "serverIPAddress": "192.0.2.1",
+        "connection": "443",
+    }
+
+
+def charles_entry(spoken: Spoken) -> Json:
+    """Charles: a status of its own, null where it knows nothing, base64 for what is not plain text."""
+    begun, answered, ended = spoken.times
+    content: Json = {"size": len(spoken.response.encode()), "mimeType": spoken.media_type or None}
+    if spoken.response:
+        content |= {"text": base64.b64encode(spoken.response.encode()).decode(), "encoding": "base64"}
+    return {
+        "startedDateTime": date_of(begun),
+        "time": round((ended - begun) * 1000),
+        "request": {
+            "method": spoken.method,
+            "url": f"https://mcp.example.com{spoken.path}",
+            "httpVersion": "HTTP/2.0",
+            "cookies": [],
+            "headers": [{"name": ":method", "value": spoken.method}, *pairs(spoken.request_headers)],
+            "queryString": [],
+            "postData": {"mimeType": "application/json", "text": spoken.body.decode()},
+            "headersSize": 289,
+            "bodySize": len(spoken.body),
+        },
+        "response": {
+            "_charlesStatus": "COMPLETE",
+            "status": spoken.status,
+            "statusText": None,
+            "httpVersion": "HTTP/2.0",
+            "cookies": [],
+            "headers": [{"name": ":status", "value": str(spoken.status)}, *pairs(spoken.answer_headers)],
+            "content": content,
+            "redirectURL": None,
+            "headersSize": 0,
+            "bodySize": len(spoken.response.encode()),
+        },
+        "serverIPAddress": "192.0.2.1",
+        "cache": {},
+        "timings": {
+            "connect": -1,
+            "ssl": None,
+            "send": 0,
+            "wait": round((answered - begun) * 1000),
+            "receive": round((ended - answered) * 1000),
+        },
+    }
+
+
+def mitmproxy_har(spoken: Iterable[Spoken]) -> bytes:
+    """By mitmproxy's own writer."""
+    made = SaveHar().make_har([flow_of(one) for one in spoken])
+    return json.dumps(made, indent=4).encode()

@@ -7,8 +7,9 @@ captured", and no evidence. What a producer is known to write differently:
   than durations, so that an answer may seem to end after what followed it: it is taken to have come as early as that
   allows, since what seems to overlap and does not would be held against the client.
 - Browsers: pseudo-headers of HTTP/2 stand among the headers; lines of a repeated header are one value with line ends.
-- mitmproxy: an event stream that names no charset is latin-1 text; a body that was not stored is "" of size 0; the time
-  to connect may lie before the request.
+- Browsers and mitmproxy: an event stream that names no charset is UTF-8, and its text was made as if it were not.
+- mitmproxy: a body that was not stored is "" of size 0; the time to connect may lie before the request.
+- Chrome: the client's connection is `_connectionId`, not `connection`; `_eventSourceMessages` has the times of events.
 - Chrome and Playwright (`_error`, `_failureText`), Charles (`_charlesStatus`): say how it ended.
 - This tool (`--report har`): `_chunks` has the times of the chunks.
 """
@@ -21,6 +22,7 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -34,14 +36,14 @@ from mcp_wire.transcript.forms import BODYLESS_METHODS, BODYLESS_STATUSES, says_
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.media_types import essence
 from mcp_wire.wire.observation import Ended
+from mcp_wire.wire.sse import EventStreamReader
 
 NOT_IN_THE_FILE: Final = "the file does not hold it"
 PARTLY_IN_THE_FILE: Final = "the file holds only a part of it"
 MAX_MILLISECONDS: Final = 1e12
 
 MITMPROXY: Final = "mitmproxy"
-"""Names of producers, in lower case."""
-CHROME: Final = "webinspector"
+"""Its name as a producer, in lower case."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FRACTION: Final = re.compile(r":[0-9]{2}\.([0-9]{1,6})")
@@ -77,9 +79,10 @@ class _Entry:
         self._entry = entry
         self._identity = identity
         self._from_mitmproxy = creator == MITMPROXY
-        self._has_connections = creator == CHROME
         self._request = _object(entry, "request", "it has no request")
-        self._begun_us, self._resolution_us = _date(entry.get("startedDateTime"))
+        self._begun_us, resolution_us = _date(entry.get("startedDateTime"))
+        # mitmproxy leaves the fraction out where it is zero.
+        self._resolution_us = 1 if self._from_mitmproxy else resolution_us
 
     def exchange(self) -> StoredExchange | None:
         url = self._request.get("url")
@@ -104,8 +107,8 @@ class _Entry:
         lines = _headers(self._request)
         version = _http_version(self._request) or ""
         raw, why_not = _limited(*self._request_body(method, lines))
-        connection = self._entry.get("connection")
-        known = self._has_connections and isinstance(connection, str) and connection
+        connection = self._entry.get("_connectionId")
+        known = isinstance(connection, str) and connection not in ("", "0")
         origin = Origin(endpoint, f"connection-{connection}" if known else self._identity, version or None)
         return RequestPart(origin, method, target, version, lines, raw, why_not, decoded=True)
 
@@ -137,7 +140,7 @@ class _Entry:
         version = _http_version(response)
         other_version = version if version != request.http_version else None
         body, why_not = self._response_body(request.method, status, lines, response, events)
-        chunks, observed = self._chunks(body or b"", head_us) if events else ([], False)
+        chunks, observed = self._chunks(body or b"", head_us) if events else ([], True)
         yield head_us, HeadPart(status, lines, events, observed, other_version, decoded=True)
         for at, data in chunks:
             ended_us = max(ended_us, at)
@@ -161,7 +164,9 @@ class _Entry:
             told = size == 0 and "content-length" not in lines and not events and not self._from_mitmproxy
             return (b"", "") if empty or told else (None, NOT_IN_THE_FILE)
         octets = self._octets(text, content, lines)
-        is_cut = isinstance(size, int) and size > len(octets) and "content-encoding" not in lines
+        # Some count the octets of the body, some those of the text that they write.
+        longest = max(len(octets), len(text.encode("utf-8", "surrogatepass")))
+        is_cut = isinstance(size, int) and size > longest and "content-encoding" not in lines
         return octets, PARTLY_IN_THE_FILE if is_cut else ""
 
     def _octets(self, text: str, content: Json, lines: Headers | None) -> bytes:
@@ -170,36 +175,56 @@ class _Entry:
                 return base64.b64decode(text)
             except (binascii.Error, ValueError):
                 raise BrokenEntry("a body in it is said to be base64, and is none") from None
-        if self._from_mitmproxy:
-            if lines is not None and _is_taken_for_latin_1(lines):
-                try:
-                    return text.encode("latin-1")
-                except UnicodeEncodeError:
-                    pass
-            try:
-                return text.encode("utf-8", "surrogateescape")
-            except UnicodeEncodeError:
-                pass
-        # No bytes make a lone surrogate: a producer cut the text in half there.
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+        if lines is not None and not text.isascii() and _is_stream_without_charset(lines):
+            octets = _as_it_was(text, certain=self._from_mitmproxy)
+            if octets is not None:
+                return octets
+        try:
+            return text.encode("utf-8", "surrogateescape" if self._from_mitmproxy else "strict")
+        except UnicodeEncodeError:
+            # No octets make a lone surrogate: a producer cut the text in half there.
+            return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
     def _chunks(self, body: bytes, head_us: Microseconds) -> tuple[list[tuple[Microseconds, bytes]], bool]:
         """The pieces of a stream, and whether they are chunks that were seen as they arrived."""
-        pieces: list[tuple[Microseconds, bytes]] = []
-        listed, since_ms = self._entry.get("_chunks"), _milliseconds(self._entry.get("_startedMs"))
-        position, at = 0, head_us
-        for item in listed if isinstance(listed, list) else ():
-            octets = item.get("octets") if isinstance(item, dict) else None
-            t_ms = _milliseconds(item.get("t_ms")) if isinstance(item, dict) else None
-            if not isinstance(octets, int) or octets < 0 or t_ms is None or since_ms is None:
-                break
-            at = max(at, self._begun_us + round((t_ms - since_ms) * 1000))
-            pieces.append((at, body[position : position + octets]))
-            position += octets
-        else:
-            if pieces and position == len(body):
-                return pieces, self._entry.get("_chunkBoundaries") == "observed"
+        timed = self._own_chunks()
+        if timed is not None and sum(octets for _, octets in timed) == len(body):
+            return _pieces(body, timed, head_us), self._entry.get("_chunkBoundaries") == "observed"
+        timed = self._events(body)
+        if timed is not None:
+            return _pieces(body, timed, head_us), False
         return ([(head_us, body)] if body else []), False
+
+    def _own_chunks(self) -> list[tuple[Microseconds, int]] | None:
+        """Time and octets of each chunk, as our own report has them."""
+        listed, since_ms = self._entry.get("_chunks"), _milliseconds(self._entry.get("_startedMs"))
+        if not isinstance(listed, list) or since_ms is None:
+            return None
+        timed = []
+        for item in listed:
+            octets, t_ms = (
+                (item.get("octets"), _milliseconds(item.get("t_ms"))) if isinstance(item, dict) else (0, None)
+            )
+            if not isinstance(octets, int) or octets < 0 or t_ms is None:
+                return None
+            timed.append((self._begun_us + round((t_ms - since_ms) * 1000), octets))
+        return timed
+
+    def _events(self, body: bytes) -> list[tuple[Microseconds, int]] | None:
+        """Time and octets of each event, as Chrome has them."""
+        listed = self._entry.get("_eventSourceMessages")
+        if not isinstance(listed, list) or not listed:
+            return None
+        times = [_milliseconds(item.get("time")) if isinstance(item, dict) else None for item in listed]
+        ends = [block.end for block in EventStreamReader().feed(body, chunk=0) if block.dispatched]
+        if len(ends) != len(times):
+            return None
+        seconds = [time for time in times if time is not None]
+        if len(seconds) != len(times):
+            return None
+        ends[-1] = len(body)
+        sizes = [end - start for start, end in pairwise([0, *ends])]
+        return [(round(time * 1_000_000), size) for time, size in zip(seconds, sizes, strict=True)]
 
     # Times
 
@@ -217,6 +242,19 @@ class _Entry:
         begun = self._begun_us
         head_us = max(begun + sent, begun + head - self._resolution_us)
         return begun + sent, head_us, max(head_us, begun + ended - self._resolution_us)
+
+
+def _pieces(
+    body: bytes, timed: list[tuple[Microseconds, int]], begun_us: Microseconds
+) -> list[tuple[Microseconds, bytes]]:
+    """The body, cut after so many octets; times never run backwards."""
+    pieces = []
+    position, at = 0, begun_us
+    for moment, octets in timed:
+        at = max(at, moment)
+        pieces.append((at, body[position : position + octets]))
+        position += octets
+    return pieces
 
 
 def _parsed(text: bytes) -> Json:
@@ -297,9 +335,30 @@ def _limited(body: bytes | None, why_not: str) -> tuple[bytes | None, str]:
     return (None, TOO_LARGE) if body is not None and len(body) > MAX_BODY_OCTETS else (body, why_not)
 
 
-def _is_taken_for_latin_1(lines: Headers) -> bool:
+def _is_stream_without_charset(lines: Headers) -> bool:
     media_type = lines.get("content-type")
     return essence(media_type) == EVENT_STREAM and "charset" not in (media_type or "").lower()
+
+
+def _as_it_was(text: str, *, certain: bool) -> bytes | None:
+    """The octets of a text that was decoded as latin-1 or windows-1252; None where it seems that it was not.
+
+    `certain`: it was. Otherwise only if they are UTF-8: by chance, hardly any text would be.
+    """
+    for table in (_LATIN_1, _WINDOWS_1252):
+        try:
+            octets = bytes(map(table.__getitem__, text))
+            if not certain:
+                octets.decode()
+        except (KeyError, UnicodeDecodeError):
+            continue
+        return octets
+    return None
+
+
+_LATIN_1: Final = {chr(octet): octet for octet in range(256)}
+_WINDOWS_1252: Final = {bytes((octet,)).decode("cp1252", "ignore") or chr(octet): octet for octet in range(256)}
+"""As browsers have it (https://encoding.spec.whatwg.org/#windows-1252): five octets that stand for themselves."""
 
 
 def _ended(entry: Json, response: object) -> Ended | None:

@@ -80,7 +80,8 @@ class JsonStream:
         if self._ends("]"):
             return
         while True:
-            self.next()
+            if self.next() is None:
+                raise DamagedJson(self.offset)
             yield None
             if not self._goes_on("]"):
                 return
