@@ -29,14 +29,14 @@ LONG_TASKS: Final = """
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
-    """A headless browser. Without one on PATH the test is skipped, in CI it fails."""
+def chromium(*arguments: str) -> Iterator[Browser]:
+    """A headless browser, with further arguments. Without one on PATH the test is skipped, in CI it fails."""
     path = shutil.which("chromium")
     if path is None:
         message = "chromium is not on PATH"
         pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=[*ARGUMENTS])
+        browser = playwright.chromium.launch(executable_path=path, args=[*ARGUMENTS, *arguments])
         try:
             yield browser
         finally:
