@@ -67,6 +67,7 @@ def serve(rules: Sequence[Rule] | None = None) -> None:
         for entry in entries:
             _judge(entry, exchanges, observer, telling)
             asked = asked or isinstance(entry[2], AskPart)
+        observer.settle()
         for noted in observer.notes(progress=asked):
             telling.tell(noted)
     observer.finish()
@@ -117,7 +118,7 @@ def _folder(opening: Opening, rules: Sequence[Rule], telling: _Telling) -> Outpu
     started = time.monotonic()
     while True:
         try:
-            return OutputFolder(opening.output, rules=rules, forms=opening.reports, log=telling.warn)
+            return OutputFolder(opening.output, rules=rules, forms=opening.reports, holding=True, log=telling.warn)
         except OSError as problem:
             if problem.errno != errno.EBUSY or time.monotonic() - started > LAST_RUN_PATIENCE_S:
                 raise

@@ -45,6 +45,10 @@ class Files(Protocol):
 
     def finding(self, line: str) -> None: ...
 
+    def settle(self) -> None:
+        """Write what is held back of the journals."""
+        ...
+
     def preview(self, label: str) -> None:
         """A good moment to write the transcript, though more may come."""
         ...
@@ -131,6 +135,10 @@ class Observer:
             self._take_all(self._directory.place(origin, observation))
         except Exception as problem:
             self._trouble(f"{_article(observation)} could not be taken in ({type(problem).__name__}).")
+
+    def settle(self) -> None:
+        """Everything that arrived together is taken in: what was recorded of it is to outlive this process now."""
+        self._written(self._files.settle)
 
     def finish(self) -> None:
         """The capture is over: judge what waited, write transcripts and report. Never raises; once is enough."""

@@ -8,8 +8,8 @@
     previous/<n>/             what earlier runs left, untouched
 
 The names above always belong to the newest run; what an earlier one left there is moved away first. Journals that a
-killed run left behind are made into transcripts before that. Files are 0600, folders made here 0700. Every line is one
-write(2) and is in the kernel when it returns: killing the process loses nothing that was written. There is no fsync a
+killed run left behind are made into transcripts before that. Files are 0600, folders made here 0700. Lines are whole in
+one write(2) and in the kernel when it returns: killing the process loses nothing that was written. There is no fsync a
 line, so a power cut can take the last seconds; transcripts and the report are synced before they replace anything.
 See docs/live-output.md.
 """
@@ -57,6 +57,9 @@ MAX_EARLY_JOURNAL: Final = 512 * 1024
 """Octets up to which a journal is made into a transcript while traffic runs, which waits meanwhile; a larger one waits
 for the end."""
 
+MAX_HELD_OCTETS: Final = 1024 * 1024
+"""Of journal lines that were made together and are written together."""
+
 MAX_SHOWN_TRANSCRIPT: Final = 256 * 1024 * 1024
 """Octets of a transcript that is read once more for a report that shows its exchanges; it has to fit into memory."""
 
@@ -71,6 +74,8 @@ class OutputError(OSError):
 class OutputFolder:
     """One run's files in `folder`. Raises OutputError if they cannot be made.
 
+    `holding`: journal lines wait for `settle`, up to MAX_HELD_OCTETS; otherwise each is written when it is made.
+
     `rules` judge what a killed run left behind; `log` hears of that. `forms` of the report are written beside
     report.json. Once open, methods raise OSError, and what failed leaves no torn line and no half a file.
     """
@@ -81,12 +86,16 @@ class OutputFolder:
         *,
         rules: Sequence[Rule] | None = None,
         forms: Sequence[str] = (),
+        holding: bool = False,
         log: Callable[[str], None] = lambda sentence: None,
     ) -> None:
         self.folder = folder
         self._forms = [FORMS[name] for name in dict.fromkeys(forms) if name != "json"]
         self._log = log
         self._journals: OrderedDict[str, int] = OrderedDict()
+        self._holding = holding
+        self._held: dict[str, bytearray] = {}
+        self._held_octets = 0
         self._broken: set[str] = set()
         self._postponed: list[str] = []
         self._lock: int | None = None
@@ -120,27 +129,45 @@ class OutputFolder:
         """Append to a journal, whole or not at all. After a failure it takes nothing more: gaps would falsify it."""
         if label in self._broken:
             return
-        try:
-            _append(self._journal(label), "".join(f"{encode(record)}\n" for record in records).encode())
-        except OSError:
-            self._broken.add(label)
-            raise
+        lines = "".join([f"{encode(record)}\n" for record in records]).encode()
+        self._held.setdefault(label, bytearray()).extend(lines)
+        self._held_octets += len(lines)
+        if not self._holding or self._held_octets > MAX_HELD_OCTETS:
+            self.settle()
+
+    def settle(self) -> None:
+        """Write what is held of the journals. One that fails takes no other with it."""
+        failure: OSError | None = None
+        self._held_octets = 0
+        while self._held:
+            label, lines = self._held.popitem()
+            try:
+                _append(self._journal(label), lines)
+            except OSError as problem:
+                self._broken.add(label)
+                failure = failure or problem
+        if failure is not None:
+            raise failure
 
     def preview(self, label: str) -> None:
         """Write the transcript as far as it goes, if that is quickly done. The journal stays: more may come."""
+        self.settle()
         if self._is_quick(label):
             # The journal stays, so that this file need not outlive a power cut.
             _assembled(self._journal_path(label), self.folder / self.name_of(label), sync=False)
 
     def conclude(self, label: str) -> None:
         """Nothing more will be recorded: write the transcript, now or, where that would take long, in `close`."""
-        descriptor = self._journals.pop(label, None)
-        if descriptor is not None:
-            os.close(descriptor)
-        if self._is_quick(label):
-            self._transcript(label)
-        else:
-            self._postponed.append(label)
+        try:
+            self.settle()
+        finally:
+            descriptor = self._journals.pop(label, None)
+            if descriptor is not None:
+                os.close(descriptor)
+            if self._is_quick(label):
+                self._transcript(label)
+            else:
+                self._postponed.append(label)
 
     def report(self, text: str) -> None:
         with _replacing(self.folder / REPORT) as file:
@@ -178,7 +205,12 @@ class OutputFolder:
 
     def close(self) -> None:
         """Write the transcripts that had to wait, and let go of everything. Idempotent."""
-        failure = self._write_postponed()
+        failure: OSError | None = None
+        try:
+            self.settle()
+        except OSError as problem:
+            failure = problem
+        failure = self._write_postponed() or failure
         while self._journals:
             os.close(self._journals.popitem()[1])
         if self._findings is not None:
@@ -242,7 +274,7 @@ def _opened(path: Path, flags: int = 0) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | flags, _FILE_MODE)
 
 
-def _append(descriptor: int, data: bytes) -> None:
+def _append(descriptor: int, data: bytes | bytearray) -> None:
     """All of it or nothing: a torn line would spoil the line after it."""
     written = 0
     try:
