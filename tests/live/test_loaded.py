@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ def comparable(recorder: Recorder) -> list[tuple[Any, ...]]:
         (
             origin.endpoint,
             type(observation).__name__,
-            *(getattr(observation, name) for name in observation.__slots__ if name != "t_ms"),
+            *(getattr(observation, field.name) for field in fields(observation) if field.name != "t_ms"),
         )
         for origin, observation in recorder.seen
     ]
