@@ -240,3 +240,25 @@ def test_an_interrupt_ends_it_without_a_traceback(folder: Path) -> None:
 def test_colour_only_for_terminals(folder: Path) -> None:
     plain = started("validate", str(folder / "bad.json"), stdout=subprocess.PIPE).communicate()[0]
     assert b"\x1b" not in plain
+
+
+def test_expectations_beside_fixtures_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path(__file__).parent.parent.parent / "fixtures" / "rules" / "invalid_post_accept"
+    names = [str(path) for path in sorted(folder.glob("pass-both-types*.json"))]
+    assert len(names) == 2
+    assert main(["validate", *names]) == 0
+    assert "1 files named *.expected.json are no transcripts: left out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "hint"),
+    [
+        (b"1405:9:websocket;0:~", "is a flow file of mitmproxy; make transcripts of it with `mcp-conformance convert`"),
+        (b'{"code": "a"}\n{"code": "b"}\n', "holds one finding a line"),
+    ],
+)
+def test_other_files_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, hint: str) -> None:
+    file = tmp_path / "input"
+    file.write_bytes(content)
+    assert main(["validate", str(file)]) == 2
+    assert hint in capsys.readouterr().err

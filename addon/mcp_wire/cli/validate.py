@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -37,6 +38,10 @@ type Run = Callable[[argparse.Namespace], int]
 CONFORMING: Final = 0
 FINDINGS: Final = 1
 UNUSABLE: Final = 2
+
+EXPECTED: Final = ".expected.json"
+"""The end of the names of files that hold what is expected of the transcript beside them (docs/captures.md)."""
+_FLOW_FILE: Final = re.compile(rb"[0-9]{1,12}:")
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -86,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     baseline = _baseline(options)
     form = FORMS[options.report]
     fail_on: Level = "warning" if options.fail_on == "warning" else "error"
-    reports = _validated(options.transcripts, chosen, form)
+    reports = _validated(_transcripts(options.transcripts), chosen, form)
     if reports is None:
         return UNUSABLE
     if baseline is not None:
@@ -107,6 +112,16 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
+def _transcripts(names: Sequence[str]) -> list[str]:
+    """The inputs; of several, without the files of expectations that stand beside fixtures and match the same `*`."""
+    kept = [name for name in names if not name.endswith(EXPECTED)]
+    if not kept or len(names) == 1:
+        return list(names)
+    if len(kept) < len(names):
+        complain("mcp-conformance", f"{len(names) - len(kept)} files named *{EXPECTED} are no transcripts: left out")
+    return kept
+
+
 def _validated(names: Sequence[str], chosen: tuple[Rule, ...], form: Form) -> list[NamedReport] | None:
     """A report for each transcript; None where one of them cannot be used, which has then been complained of."""
     reports: list[NamedReport] = []
@@ -117,12 +132,17 @@ def _validated(names: Sequence[str], chosen: tuple[Rule, ...], form: Form) -> li
                 text = read_input(name)
                 document = read_document(text)
             except (UsageError, TranscriptInputError) as problem:
-                message = (
-                    f"{shown_name(name)}: {problem}" if isinstance(problem, TranscriptInputError) else str(problem)
-                )
+                message = str(problem)
+                if isinstance(problem, TranscriptInputError):
+                    why = _other_kind(text) or str(problem)
+                    message = f"{shown_name(name)}: {why}"
                 complain("mcp-conformance", message)
                 unusable = True
                 continue
+            if isinstance(document.value, dict) and "log" in document.value and "exchanges" not in document.value:
+                complain(
+                    "mcp-conformance", f"{shown_name(name)}: looks like a HAR file; convert makes transcripts of it"
+                )
             if not unusable:
                 redactor = Redactor()
                 report = validate(document, chosen, redactor, progress.within)
@@ -131,6 +151,15 @@ def _validated(names: Sequence[str], chosen: tuple[Rule, ...], form: Form) -> li
                 reports.append(NamedReport(shown_name(name), report, timeline, lines))
             progress.part_done()
     return None if unusable else reports
+
+
+def _other_kind(text: bytes) -> str | None:
+    """What an input is that is no transcript, where its beginning tells."""
+    if _FLOW_FILE.match(text):
+        return "is a flow file of mitmproxy; make transcripts of it with `mcp-conformance convert`"
+    if text.startswith(b'{"') and b'"code"' in text[:4096] and b"\n{" in text[:65536]:
+        return "holds one finding a line, as findings.jsonl does; validate the files in transcripts/"
+    return None
 
 
 def _chosen(options: argparse.Namespace) -> tuple[Rule, ...]:
