@@ -29,7 +29,9 @@ CANARY = "qX7fKz02LmWv9RbTc5JdYs8P"
 
 
 def verdict(document: Document) -> Verdict:
-    return sorted((one.code, one.level, one.path, one.count) for one in validate(document).findings)
+    found = validate(document).findings
+    # That a secret is gone is what the copy is for.
+    return sorted((one.code, one.level, one.path, one.count) for one in found if one.code != "unredacted_secret")
 
 
 def redact(folder: Path, document: Document | str | bytes) -> tuple[int, bytes]:
