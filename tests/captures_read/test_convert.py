@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
+import io
 import json
 import os
 import stat
@@ -10,12 +13,20 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mitmproxy import http
 
 from mcp_wire.captures.selected_flows import convert_flows
 from mcp_wire.cli.main import main
 from mcp_wire.transcript.reading import read_document
 from mcp_wire.validation import validate
-from tests.captures_read.sessions import IN_SESSION, SECRET, SESSION_ID, Spoken, flow_file, flow_of, session
+from mcp_wire.wire.body import Body
+from mcp_wire.wire.observation import Observation, RequestSeen, ResponseBody, ResponseChunk, ResponseSeen
+from mcp_wire.wire.strict_json import Missing, dump_json
+from tests.captures_read.sessions import IN_SESSION, SECRET, SESSION_ID, Json, Spoken, flow_file, flow_of, har, session
+from tests.privacy.conversations import canaries, planted, windows
+from tests.privacy.test_canaries import readings
 
 TRANSCRIPT = "session.stable-2025-11-25.endpoint-1.session-1.json"
 EXPECTED = TRANSCRIPT.replace(".json", ".expected.json")
@@ -206,3 +217,84 @@ def test_help_says_what_the_codes_mean(capsys: pytest.CaptureFixture[str]) -> No
     with pytest.raises(SystemExit):
         main(["convert", "--help"])
     assert "Exit codes: 0 everything" in " ".join(capsys.readouterr().out.split())
+
+
+# Canaries, planted wherever traffic has a value
+
+
+def entry_of(told: list[Observation], canary: str) -> Json:
+    """Observations of one exchange as a HAR entry, with the canary in whatever a HAR file has besides."""
+    request: Json = {"method": "POST", "headers": [], canary: canary}
+    response: Json = {"status": 0, "headers": [], "content": {"comment": canary}, "statusText": canary}
+    data = b""
+    for one in told:
+        match one:
+            case RequestSeen():
+                target = one.path if one.path.startswith("/") else f"/{one.path}"
+                request |= {"method": one.method, "url": f"https://{canary}.example.com{target}"}
+                request["headers"] = [{"name": name, "value": value} for name, value in one.headers]
+                request["postData"] = {"mimeType": canary, **content_of(raw_of(one.body))}
+            case ResponseSeen():
+                response |= {"status": one.status, "_error": canary}
+                response["headers"] = [{"name": name, "value": value} for name, value in one.headers]
+            case ResponseChunk():
+                data += one.data
+            case ResponseBody():
+                data += raw_of(one.body)
+            case _:
+                pass
+    response["content"] = content_of(data)
+    date = "2026-01-01T00:00:00.000Z"
+    return {"startedDateTime": date, "time": 1, "request": request, "response": response, "_connectionId": canary}
+
+
+def content_of(raw: bytes) -> Json:
+    return {"size": len(raw), "text": base64.b64encode(raw).decode(), "encoding": "base64"}
+
+
+def raw_of(body: Body) -> bytes:
+    if body.text is not None:
+        return body.text.encode("utf-8", "surrogatepass")
+    return b"" if isinstance(body.value, Missing) else dump_json(body.value).encode()
+
+
+def flow_of_entry(entry: Json) -> http.HTTPFlow:
+    def lines(message: Json) -> http.Headers:
+        fields = [
+            (one["name"].encode(errors="replace"), one["value"].encode(errors="replace")) for one in message["headers"]
+        ]
+        return http.Headers(fields)
+
+    flow = flow_of(session()[0])
+    request, response = entry["request"], entry["response"]
+    flow.request = http.Request.make(
+        request["method"], "https://mcp.example.com/", base64.b64decode(request["postData"]["text"]), lines(request)
+    )
+    flow.request.path = request["url"].partition("example.com")[2].encode("utf-8", "replace").decode("latin-1")
+    flow.response = http.Response.make(
+        response["status"] or 200, base64.b64decode(response["content"]["text"]), lines(response)
+    )
+    return flow
+
+
+@given(canaries().flatmap(lambda canary: st.tuples(st.just(canary), planted(canary))))
+@settings(max_examples=60)
+def test_no_canary_survives(tmp_path_factory: pytest.TempPathFactory, case: tuple[str, list[Observation]]) -> None:
+    canary, observations = case
+    folder = tmp_path_factory.mktemp("canary")
+    first = [one for one in observations if one.exchange == observations[0].exchange]
+    entry = entry_of(first, canary)
+    recognised = {"name": "Mcp-Session-Id", "value": "8c5f0e4b-3f2d-4e56-9a77-2f8f5a1f1b0c"}
+    entry["request"]["headers"].append(recognised)
+    (folder / "a.har").write_bytes(har(canary, [entry, {canary: canary}]))
+    (folder / "b.mitm").write_bytes(flow_file([flow_of_entry(entry)]))
+    said = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        code = main(["convert", str(folder / "a.har"), str(folder / "b.mitm"), "-o", str(folder / "out")])
+    assert code == 1
+    written = contents(folder / "out")
+    assert len(written) >= 4
+    said.flush()
+    text = said.buffer.getvalue().decode() + "".join([*written, *(data.decode() for data in written.values())])
+    found = readings(text).lower()
+    assert not [part for part in windows(canary) if part in found]
