@@ -277,9 +277,10 @@ def request_gets_content(ending: Ending, conversation: Conversation) -> Verdicts
     says="A GET is answered by an event stream or by 405.",
     fix="Return 405 with an Allow header when the endpoint offers no stream.",
     exceptions=(
-        "400, 401, 403, 406, 409, 421, 429 and 5xx have reasons of their own. 404 is right for an expired session: it "
-        "counts only once a later request of the same session succeeds, or where no session id was sent and the "
-        "endpoint answers POSTs."
+        "400, 401, 403, 406, 409, 421, 429 and 5xx have reasons of their own. 400 counts where it can have none: the "
+        "server gave no session id, and the GET names the negotiated version and no event. 404 is right for an expired "
+        "session: it counts only once a later request of the same session succeeds, or where no session id was sent "
+        "and the endpoint answers POSTs."
     ),
     evidence="Request and response head; for 404 a later success of the same session.",
 )
@@ -299,8 +300,22 @@ def get_refused_with_405(head: ResponseHead, conversation: Conversation) -> Verd
             yield Violated(head.status_path, "The GET was answered 404; POSTs to the same endpoint work.")
         else:
             yield CannotTell("404 is right for a session that is over")
-    elif head.status not in EXPLAINED_REFUSALS:
+    elif head.status not in EXPLAINED_REFUSALS or (head.status == 400 and _lacks_nothing(head)):
         yield Violated(head.status_path, f"The GET was answered {head.status}; an event stream or 405 is owed.")
+
+
+def _lacks_nothing(head: ResponseHead) -> bool:
+    """Whatever a 400 may ask for is there: the session, if there is one, and the version."""
+    request, session = head.exchange.request, head.exchange.session
+    return (
+        session.from_start
+        and session.id is None
+        and request.session_id is None
+        and request.last_event_id is None
+        and session.negotiated_version is not None
+        and request.version_header == session.negotiated_version
+        and EVENT_STREAM in (request.headers.joined("accept") or "").lower()
+    )
 
 
 def _session_outlived_404(head: ResponseHead) -> Verdicts:
