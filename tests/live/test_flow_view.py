@@ -185,7 +185,8 @@ def redacting() -> FlowView:
     sessions.of(flow(headers={"Mcp-Session-Id": "another"}))
     sessions.of(secretive())
     made = FlowView(sessions)
-    made.redact(Redactor())
+    made.redact()
+    made.redact_with(Redactor())
     return made
 
 
@@ -215,10 +216,12 @@ def test_a_redacted_answer_shows_labels() -> None:
 
 def test_redaction_that_is_not_ready_shows_nothing() -> None:
     made = FlowView(SessionLabels())
-    made.redact(None)
+    made.redact()
     for text in (made.request(secretive()), made.response(answered(secretive(), SECRET.encode()))):
         assert SECRET not in text
     made.show_values()
+    assert SECRET in made.request(secretive())
+    made.redact_with(Redactor())  # late: it is no longer wanted
     assert SECRET in made.request(secretive())
 
 

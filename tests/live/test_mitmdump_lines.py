@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from mitmproxy.io import FlowReader
 
 from tests.live.mcp import INITIALIZE, POST
 from tests.live.peers import EVENT_STREAM_HEAD, LAST_CHUNK, Received, Server, ask, chunked
 from tests.peers.proxy import mitmdump
+from tests.peers.web import mitmweb
 
 pytestmark = pytest.mark.peers
 
@@ -114,8 +116,6 @@ def test_a_flow_file_shows_what_was_found_when_it_is_read_again(tmp_path: Path) 
     saved = tmp_path / "saved.mitm"
     with proxied(tmp_path, "flow_detail=0", f"save_stream_file={saved}") as port:
         talk(port)
-    from mitmproxy.io import FlowReader
-
     with saved.open("rb") as file:
         flows = list(FlowReader(file).stream())
     assert len(flows) == 5
@@ -130,3 +130,11 @@ def test_a_flow_file_shows_what_was_found_when_it_is_read_again(tmp_path: Path) 
     found = [line for line in live if line.startswith("error ")]
     assert found
     assert [line for line in read if line.startswith("error ")] == found
+    looked_at = tmp_path / "looked-at"
+    looked_at.mkdir()
+    with mitmweb("http://127.0.0.1:9", looked_at, f"rfile={saved}") as web:
+        flow = web.commented("response_id_mismatch", "tools/call slow", "2 events / 2 chunks", "session-A")
+        text = web.text(flow["id"], "response")
+    assert "⟨1⟩" in text
+    assert "  █ error response_id_mismatch: the server must act" in text.partition("── event 1")[2]
+    assert "Ended after" in text

@@ -229,8 +229,10 @@ def test_a_broken_stream_is_explained_where_it_broke_and_nothing_secret_is_said(
             expect(view).to_contain_text("What to do: resume-with-get", timeout=PATIENCE_MS)
             expect(view).to_contain_text("the server closed the connection")
             expect(page.locator("tbody tr", has_text="tools/call slow").first).to_contain_text("resume-with-get")
+            web.put("/options", {"mcp_view_redacted": "true"})
+            expect(view).not_to_contain_text(CANARY, timeout=PATIENCE_MS)
+            expect(view).to_contain_text("What to do: resume-with-get", timeout=PATIENCE_MS)
         assert answer.reader.rest() != LAST_CHUNK
-        web.put("/options", {"mcp_view_redacted": "true"})
         for part in ("request", "response"):
             redacted = web.until(
                 lambda part=part: (  # type: ignore[misc]

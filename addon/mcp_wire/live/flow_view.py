@@ -68,10 +68,13 @@ class FlowView:
         self._sessions = sessions
         self._count = 0
 
-    def redact(self, redactor: Redacting | None) -> None:
-        """Show redacted values only; none at all until there is a redactor."""
+    def redact(self) -> None:
+        """Show redacted values only; none at all until `redact_with` gives what redacts."""
         self.is_redacted = True
-        self._redactor = redactor
+
+    def redact_with(self, redactor: Redacting) -> None:
+        """Redact with this, if values are still to be redacted."""
+        self._redactor = redactor if self.is_redacted else None
 
     def show_values(self) -> None:
         """Show values as they are."""

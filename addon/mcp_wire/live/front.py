@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import threading
 from collections.abc import Callable, Mapping
@@ -52,12 +53,15 @@ class Front:
 
     def redact_view(self, wanted: bool) -> None:
         """Show values in the content view redacted, or as they are."""
-        if wanted and not self._texts.is_redacted:
-            self._texts.redact(None)
+        if wanted == self._texts.is_redacted:
+            return
+        if wanted:
+            self._texts.redact()
             # What redacts takes a second to be imported, and the traffic must not wait.
-            threading.Thread(target=self._make_redactor, daemon=True).start()
-        elif not wanted:
+            threading.Thread(target=self._make_redactor, args=(asyncio.get_running_loop(),), daemon=True).start()
+        else:
             self._texts.show_values()
+        self._show_again()
 
     def hear(self, message: Message) -> None:
         """The judge has said something."""
@@ -106,7 +110,17 @@ class Front:
 
         asyncio.get_running_loop().call_later(seconds, guarded)
 
-    def _make_redactor(self) -> None:
+    def _make_redactor(self, loop: asyncio.AbstractEventLoop) -> None:
         from mcp_wire.privacy.redactor import Redactor
 
-        self._texts.redact(Redactor())
+        def ready() -> None:
+            self._texts.redact_with(Redactor())
+            self._show_again()
+
+        with contextlib.suppress(RuntimeError):  # the proxy has ended meanwhile
+            loop.call_soon_threadsafe(ready)
+
+    def _show_again(self) -> None:
+        """The view says something else now, of whatever is on the screen."""
+        if self._showing is not None:
+            self._showing.refresh_all()

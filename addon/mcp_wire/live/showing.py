@@ -9,6 +9,8 @@ from typing import Any, Final
 from mitmproxy import contentviews, ctx, http
 from mitmproxy.hooks import UpdateHook
 
+from mcp_wire.live.flow_notes import NOTES
+
 WEB_INTERVAL_S: Final = 0.4
 TERMINAL_INTERVAL_S: Final = 2.0
 """Longer: there, a flow that is shown again is shown from its top."""
@@ -44,6 +46,13 @@ class UserInterface:
         elif any(flow is self._focused() for flow in flows):
             # The terminal keeps what a view said of a body; a view that says something else makes it ask again.
             contentviews.registry.on_change.send(self._view)
+
+    def refresh_all(self) -> None:
+        """The same of every flow that there is something to say of."""
+        view: Any = ctx.master.addons.get("view")  # type: ignore[no-untyped-call]
+        flows = [flow for flow in view if isinstance(flow, http.HTTPFlow) and NOTES in flow.metadata]
+        if flows:
+            self.refresh(flows)
 
     def _refresh_in_browser(self, flows: list[http.HTTPFlow]) -> None:
         """A browser asks for a content again when its hash changes, so let it change and change back."""
