@@ -8,6 +8,7 @@ from typing import Final
 
 from mcp_wire.cli.streams import UsageError, read_input, shown_name
 from mcp_wire.judging.finding import Finding
+from mcp_wire.rules.transcript_form import UNREDACTED_SECRET
 from mcp_wire.transcript.document import Document
 from mcp_wire.transcript.reading import TranscriptInputError, read_document
 from mcp_wire.validation import validate
@@ -43,7 +44,8 @@ def _verdict(document: Document) -> Counter[tuple[str, str, str, int]]:
 
 
 def _identities(findings: Iterable[Finding]) -> Iterable[tuple[str, str, str, int]]:
-    return ((one.code, one.level, one.path, one.count) for one in findings)
+    # That a secret is gone is what a copy is made for.
+    return ((one.code, one.level, one.path, one.count) for one in findings if one.code != UNREDACTED_SECRET)
 
 
 def _shown(one: tuple[str, str, str, int], count: int) -> str:

@@ -1,4 +1,6 @@
-"""What the archived profile `draft-2026-07-28` judges: what its own checks judged, and no more (docs/profiles.md)."""
+"""What the archived profile `draft-2026-07-28` judges: what its own checks judged, that it is fit to be shown, and no more
+(docs/profiles.md).
+"""
 
 from typing import Final
 
@@ -19,6 +21,7 @@ ARCHIVED_DRAFT_CODES: Final = frozenset(
         "invalid_chunks",
         "invalid_status",
         "invalid_disconnected",
+        "unredacted_secret",
         "invalid_post_accept",
         "invalid_get_accept",
         "unsupported_http_method",

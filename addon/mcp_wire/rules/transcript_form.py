@@ -21,11 +21,14 @@ from mcp_wire.transcript.document import (
     is_event_stream,
     is_status,
 )
+from mcp_wire.transcript.secrets import secrets_of
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.strict_json import JsonValue
 
 BOOK = RuleBook("transcript form")
 rule = BOOK.rule
+
+UNREDACTED_SECRET: Final = "unredacted_secret"
 
 _ONE_FIELD_LINE: Final = "https://www.rfc-editor.org/rfc/rfc9110#section-5.3"
 _CHANGELOG: Final = "https://modelcontextprotocol.io/specification/2026-07-28/changelog"
@@ -338,6 +341,34 @@ def disconnected_is_a_boolean(document: Document, _conversation: Conversation) -
             yield SATISFIED
         else:
             yield _fault(exchange, f"/exchanges/{index}/response/disconnected", "`disconnected` is no boolean.")
+
+
+@rule(
+    UNREDACTED_SECRET,
+    level="error",
+    party="pipeline",
+    layer="capture_pipeline",
+    version_neutral=True,
+    says="A transcript holds nothing that shows itself to be a secret.",
+    fix="Do not publish it: stop, quarantine, rotate, recapture (docs/quarantine.md). `mcp-conformance redact` makes a "
+    "copy without secrets, which does not make the exposed ones good again.",
+    evidence="The parsed document, event streams put together: shapes that issuers give their secrets, and random values "
+    "where only credentials stand.",
+    exceptions="Labels, placeholders, and ids of sessions, which look like any other id. `mcp-conformance guard` tells "
+    "of everything that redaction would replace.",
+)
+def holds_no_secret(document: Document, _conversation: Conversation) -> Verdicts:
+    if not document.is_judged:
+        return
+    found = False
+    for secret in secrets_of(document):
+        found = True
+        place = secret.place if secret.event is None else f"{secret.place.rpartition('/')[0]}/{secret.event}"
+        exchange = None if secret.exchange is None else exchange_id(document.exchanges[secret.exchange])
+        message = f"This holds what looks like a secret: {secret.kind}."
+        yield Violated(place, message, about=secret.kind, exchange=exchange)
+    if not found:
+        yield SATISFIED
 
 
 @rule(
