@@ -82,7 +82,44 @@ prepare_node_packages() {
     cp "$folder/package-lock.json" "$stamp"
 }
 
-prepare_node_peers() { prepare_node_packages tests/peers "the TypeScript peers"; }
+# The official suite needs a newer Node than many systems have; npm's package `node` brings it with a script of its own,
+# the only one that is run.
+prepare_node_peers() {
+    prepare_node_packages tests/peers "the TypeScript peers and the official suite" || return 1
+    [[ -x tests/peers/node_modules/node/bin/node ]] ||
+        (cd tests/peers && npm rebuild --silent --ignore-scripts=false node </dev/null) ||
+        die "npm's package node could not be set up."
+}
+
+# Python peers that cannot share .venv: an environment for each list of packages in tests/peers/environments. And the
+# programs that the Python SDK's source distribution has for the official suite, of the very version that is installed.
+prepare_python_peers() {
+    local folder=tests/peers/environments list environment version source
+    for list in "$folder"/*.txt; do
+        environment="${list%.txt}"
+        if cmp -s "$list" "$environment/prepared"; then
+            continue
+        fi
+        say "Installing the peers of $list …"
+        .venv/bin/python -m venv --clear "$environment"
+        "$environment/bin/python" -m pip install -qq --disable-pip-version-check --requirement "$list" ||
+            die "The packages of $list could not be installed; pip's message above says why."
+        cp "$list" "$environment/prepared"
+    done
+    source="$folder/python-sdk-2-source"
+    version="$(.venv/bin/python -c 'import importlib.metadata; print(importlib.metadata.version("mcp"))')"
+    if [[ "$(cat "$source/prepared" 2>/dev/null)" != "$version" ]]; then
+        say "Fetching the Python SDK's programs for the official suite …"
+        rm -rf "$source"
+        mkdir "$source"
+        .venv/bin/python -m pip download -qq --disable-pip-version-check --no-deps --no-binary mcp \
+            --dest "$source" "mcp==$version" || die "The Python SDK's source distribution could not be had."
+        tar -xzf "$source/mcp-$version.tar.gz" -C "$source" --strip-components=1 \
+            "mcp-$version/examples/servers/everything-server" "mcp-$version/.github/actions/conformance/client.py"
+        rm "$source/mcp-$version.tar.gz"
+        printf '%s\n' "$version" >"$source/prepared"
+    fi
+}
 
 # What reports are held against: schemas, a diagram renderer, an accessibility checker.
 prepare_web_checks() { prepare_node_packages tests/web "the checks of reports"; }

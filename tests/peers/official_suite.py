@@ -142,6 +142,7 @@ RUNS: Final = (
         ("server-stateless", "server-with-other-subscription-ids"),
         ("server-stateless", "server-with-other-error-ids"),
         ("server-stateless", "server-without-discover"),
+        ("server-stateless", "server-without-result-type"),
         ("http-header-validation", "server-without-header-checks"),
         ("http-header-validation", "server-refusing-with-200"),
         ("caching", "server-without-caching-hints"),
@@ -193,7 +194,7 @@ def carry_out(run: Run, folder: Path) -> Said:
 
 @contextlib.contextmanager
 def tap(upstream: str, folder: Path) -> Iterator[int]:
-    with mitmdump(upstream, folder / "tap", "mcp_extended=true", "keep_host_header=true") as port:
+    with mitmdump(upstream, folder / "tap", "mcp_extended=true") as port:
         yield port
 
 
