@@ -25,7 +25,7 @@ from mcp_wire.live.judge_process import JudgeProcess
 from mcp_wire.live.observer import Observer, ObserverSettings
 from mcp_wire.live.outbox import MAX_OCTETS
 from mcp_wire.live.output import OutputFolder
-from mcp_wire.live.parts import Ending, EndPart, Entry, HeadPart, Part, RequestPart
+from mcp_wire.live.parts import AskPart, Ending, EndPart, Entry, HeadPart, Part, RequestPart
 from mcp_wire.rules import rules_of
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.observation import Ended
@@ -160,6 +160,7 @@ def test_all_of_it_is_judged_and_in_order(tmp_path: Path) -> None:
 
     async def use(judge: JudgeProcess) -> None:
         for entry in seen:
+            assert not isinstance(entry[2], AskPart)
             assert judge.offer(entry, octets(entry[2]))
             await asyncio.sleep(0)  # the pipe is written to while parts still come
 

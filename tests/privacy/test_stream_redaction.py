@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mcp_wire.privacy import stream_redaction
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.wire import sse
-from mcp_wire.wire.observation import Ended, ExchangeEnded, ResponseChunk
+from mcp_wire.wire.observation import Ended, ExchangeEnded, ResponseBody, ResponseChunk
 from mcp_wire.wire.sse import Block, EventStreamReader
 from mcp_wire.wire.strict_json import read_json
 from tests.privacy.conversations import STREAMS, answered_by_stream, chunks_of, cut, redact, redact_stream
@@ -240,36 +240,37 @@ def test_byte_by_byte(number: int) -> None:
     assert b"".join(redacted) == b"".join(redact_stream([stream]))
 
 
-def test_a_block_that_is_too_large_keeps_what_a_client_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
+def given_up(chunks: list[bytes]) -> tuple[list[bytes], list[str | None]]:
+    """The chunks that come out, and what is said of what was not captured."""
+    redacted = redact(answered_by_stream(chunks))
+    absences = [one.body.absence for one in redacted if isinstance(one, ResponseBody)]
+    return chunks_of(redacted), absences
+
+
+TOO_LARGE = ["an event of the stream is larger than this tool reads"]
+
+
+def test_from_a_block_that_is_too_large_on_a_stream_is_not_captured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "MAX_EVENT_BYTES", 2_000)
-    chunks = [b"id: abc\nretry: 7\ndata: "] + [b"s3cr3t" * 10] * 100 + [b"\n\n", b"data: {}\n\n"]
-    redacted = redact_stream(chunks)
-    assert len(redacted) == len(chunks)
-    large, small = blocks_of(redacted)
-    assert (large.id, large.retry_ms, large.dispatched, large.data) == ("cursor-1", 7, True, "")
-    assert small.data == "{}"
-    assert small.event_index == 1
-    assert b"s3cr3t" not in b"".join(redacted)
-    assert redact_stream(redacted) == redacted
+    before, after = b"data: {}\n\n", b"data: {}\n\n"
+    large = [b"id: abc\nretry: 7\ndata: "] + [b"s3cr3t" * 10] * 100 + [b"\n\n"]
+    chunks, absences = given_up([before, *large, after])
+    assert chunks == [before] + [b""] * len(large)
+    assert absences == TOO_LARGE
 
 
 def test_a_block_that_would_become_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_redaction, "MAX_EVENT_BYTES", 2_000)
-    chunks = [b"id: abc\ndata: [", b"1,", *(b"2," for _ in range(500)), b"3]\n\n"]
-    redacted = redact_stream(chunks)
-    assert len(redacted) == len(chunks)
-    (block,) = blocks_of(redacted)
-    assert (block.id, block.dispatched, block.data) == ("cursor-1", True, "")
-    assert len(b"".join(redacted)) < 100
-    assert redact_stream(redacted) == redacted
+    chunks, absences = given_up([b"id: abc\ndata: [", b"1,", *(b"2," for _ in range(500)), b"3]\n\n"])
+    assert b"".join(chunks) == b""
+    assert absences == TOO_LARGE
 
 
-def test_a_tail_that_is_too_large_stays_a_tail(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tail_that_is_too_large_is_not_captured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "MAX_EVENT_BYTES", 2_000)
-    redacted = redact_stream([b"id: abc\ndata: " + b"s3cr3t" * 1000])
-    (tail,) = blocks_of(redacted)
-    assert (tail.complete, tail.dispatched, tail.id) == (False, False, None)
-    assert b"s3cr3t" not in redacted[0]
+    chunks, absences = given_up([b"id: abc\ndata: " + b"s3cr3t" * 1000])
+    assert chunks == [b""]
+    assert absences == TOO_LARGE
 
 
 def test_very_many_chunks_of_one_block(monkeypatch: pytest.MonkeyPatch) -> None:

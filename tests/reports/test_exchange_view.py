@@ -6,8 +6,8 @@ from itertools import accumulate
 
 from mcp_wire.reports.exchange_notes import ExchangeNotes, NotedAdvice, NotedFinding
 from mcp_wire.reports.exchange_view import (
-    MAX_DATA_LINES,
     MAX_BODY_LINES,
+    MAX_DATA_LINES,
     RequestView,
     ResponseView,
     event_number,

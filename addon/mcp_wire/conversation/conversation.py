@@ -119,14 +119,13 @@ class Conversation:
     legacy_transport: bool = False
     """An `endpoint` event was seen: the 2024-11-05 HTTP+SSE transport, which is recognised and left alone."""
 
-    @property
-    def revision(self) -> str | None:
-        return self.profile.revision if self.profile is not None else None
+    revision: str | None = field(init=False)
+    is_modern: bool = field(init=False)
+    """Judged by 2026-07-28, under whichever name."""
 
-    @property
-    def is_modern(self) -> bool:
-        """Judged by 2026-07-28, under whichever name."""
-        return self.profile is not None and self.profile.is_modern
+    def __post_init__(self) -> None:
+        self.revision = self.profile.revision if self.profile is not None else None
+        self.is_modern = self.profile is not None and self.profile.is_modern
 
     def is_one_client(self, session: Session) -> bool:
         """Everything in this session comes from one client, whose `initialize` was seen."""

@@ -18,6 +18,7 @@ from mcp_wire.conversation.facts import (
     ResponseHead,
     Sender,
 )
+from mcp_wire.wire.body import EVENT_TOO_LARGE
 from mcp_wire.wire.jsonrpc import classify
 from mcp_wire.wire.observation import (
     Ended,
@@ -68,6 +69,9 @@ class ExchangeReader:
         self._note_silence(seen.t_ms)
         self.exchange.chunks += 1
         for block in self._events.feed(seen.data, chunk=number):
+            if block.too_large:
+                yield self._given_up(seen.t_ms)
+                return
             yield from self._event(block, seen.t_ms)
 
     def _note_silence(self, t_ms: Milliseconds | None) -> None:
@@ -92,10 +96,18 @@ class ExchangeReader:
         # A stream that still runs has no discarded tail: its last block may yet be completed.
         if self._events is not None and seen.ended is not Ended.OPEN:
             tail = self._events.end()
-            if tail is not None:
+            if tail is not None and tail.too_large:
+                yield self._given_up(seen.t_ms)
+            elif tail is not None:
                 yield Event(self.exchange, seen.t_ms, tail, None)
         self._events = None
         yield ending
+
+    def _given_up(self, t_ms: Milliseconds | None) -> ResponseContent:
+        """An event beyond the bounds may have been anything, so from it on the stream counts as not captured."""
+        self._events = None
+        self.exchange.content = ResponseContent(self.exchange, t_ms, EVENT_TOO_LARGE)
+        return self.exchange.content
 
     def _event(self, block: Block, t_ms: Milliseconds | None) -> Iterator[Fact]:
         reading: JsonReading | None = None

@@ -317,6 +317,26 @@ class Message:
     in_batch: bool = False
     call: Call | None = None
     """For a request: the call that it opened. For a response: the call that it answers, None if nothing matches."""
+    kind: str = field(init=False)
+    is_request: bool = field(init=False)
+    is_notification: bool = field(init=False)
+    is_response: bool = field(init=False)
+    method: str | None = field(init=False)
+    params: dict[str, JsonValue] = field(init=False)
+    """The params object; an empty one where params are absent or no object."""
+    result: dict[str, JsonValue] | None = field(init=False)
+    """The result object; None where there is none."""
+
+    def __post_init__(self) -> None:
+        # Every rule asks for some of these, so they are worked out once.
+        envelope = self.envelope
+        self.kind = kind = envelope.kind
+        self.is_request = kind == "request"
+        self.is_notification = kind == "notification"
+        self.is_response = kind in ("response", "error_response")
+        self.method = envelope.method
+        self.params = envelope.params if isinstance(envelope.params, dict) else {}
+        self.result = envelope.result if isinstance(envelope.result, dict) else None
 
     @property
     def size(self) -> int:
@@ -326,43 +346,14 @@ class Message:
         return (self.exchange.request.body.raw_size or 0) if self.sender == "client" else 0
 
     @property
-    def kind(self) -> str:
-        return self.envelope.kind
-
-    @property
-    def is_request(self) -> bool:
-        return self.envelope.kind == "request"
-
-    @property
-    def is_notification(self) -> bool:
-        return self.envelope.kind == "notification"
-
-    @property
-    def is_response(self) -> bool:
-        return self.envelope.kind in ("response", "error_response")
-
-    @property
     def is_error(self) -> bool:
-        return self.envelope.kind == "error_response"
-
-    @property
-    def method(self) -> str | None:
-        return self.envelope.method
-
-    @property
-    def params(self) -> dict[str, JsonValue]:
-        """The params object; an empty one where params are absent or no object."""
-        return self.envelope.params if isinstance(self.envelope.params, dict) else {}
+        return self.kind == "error_response"
 
     @property
     def meta(self) -> dict[str, JsonValue]:
         """`params._meta` of a request or notification; empty where it is absent or no object."""
         value = self.params.get("_meta")
         return value if isinstance(value, dict) else {}
-
-    @property
-    def result(self) -> dict[str, JsonValue] | None:
-        return self.envelope.result if isinstance(self.envelope.result, dict) else None
 
     @property
     def error_code(self) -> int | None:

@@ -7,10 +7,12 @@ import errno
 import gc
 import logging
 import os
+import queue
 import signal
 import sys
+import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO, Final
 
 from mcp_wire.judging.declaration import Rule
@@ -31,6 +33,8 @@ EXPLANATION_WIDTH: Final = 78
 GC_THRESHOLD: Final = 50_000
 """One large JSON value is hundreds of thousands of objects, none of them in a cycle; by default all of them would be
 looked through again and again while it is read."""
+MAX_FRAMES_AHEAD: Final = 192
+"""Frames of up to a MiB, or of one larger body, that are read and not judged yet."""
 LAST_RUN_PATIENCE_S: Final = 5.0
 """The judge of a proxy that was killed goes on until it has written everything, and holds the folder meanwhile."""
 
@@ -62,7 +66,7 @@ def serve(rules: Sequence[Rule] | None = None) -> None:
     telling.tell(Opened())
     telling.tell(_explained(chosen))
     exchanges = Exchanges()
-    for entries in incoming:
+    for entries in _taken_at_once(incoming):
         asked = False
         for entry in entries:
             _judge(entry, exchanges, observer, telling)
@@ -74,6 +78,23 @@ def serve(rules: Sequence[Rule] | None = None) -> None:
     for noted in observer.notes(progress=True):
         telling.tell(noted)
     telling.tell(Finished(observer.exchanges, observer.conversations, files_in(opening.output)))
+
+
+def _taken_at_once(incoming: Iterator[list[Entry]]) -> Iterator[list[Entry]]:
+    """What the proxy hands over, read ahead of judging in a thread of its own, so that the proxy need not wait to end.
+
+    The proxy gives up content while too much waits; it cannot see what waits here, so here it is bounded as well.
+    """
+    waiting: queue.Queue[list[Entry] | None] = queue.Queue(MAX_FRAMES_AHEAD)
+
+    def read() -> None:
+        for entries in incoming:
+            waiting.put(entries)
+        waiting.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    while (entries := waiting.get()) is not None:
+        yield entries
 
 
 def _explained(rules: Iterable[Rule]) -> Explained:

@@ -33,7 +33,8 @@ JUDGE: Final = "mcp_wire.live.judge_main"
 START_PATIENCE_S: Final = 600.0
 """Between two words of a judge that is starting: it may have to make transcripts of what a killed run left."""
 FINISH_PATIENCE_S: Final = 120.0
-"""How long the end of the proxy waits for the judge, whose backlog may be large. What it has judged is on disk."""
+"""How long the end of the proxy waits for the judge, whose backlog may be large. Then the proxy ends, and the judge
+goes on alone: it has everything, and writes the rest when it is through."""
 NOTICEABLE_S: Final = 2.0
 PIPE_OCTETS: Final = 1024 * 1024
 """What a pipe is asked to hold, where the system lets one ask (Linux)."""
@@ -90,16 +91,23 @@ class JudgeProcess:
         """Nothing more will come: wait until everything is judged and written."""
         started = time.monotonic()
         self._outbox.drain(lambda: time.monotonic() - started > FINISH_PATIENCE_S)
+        has_everything = self._outbox.octets == 0
+        self._outbox.close()
         with contextlib.suppress(OSError):
             self._pipe.close()
         self._listener.join(NOTICEABLE_S)
         if self._listener.is_alive():
             self._hear(Said(logging.INFO, "The last of what was seen is still being judged."))
             self._listener.join(max(0.0, FINISH_PATIENCE_S - (time.monotonic() - started)))
-        if self._listener.is_alive():
-            self._process.kill()
-            self._listener.join()
-        self._process.wait()
+        if self._listener.is_alive() and has_everything:
+            self._finished = True
+            sentence = f"The judge goes on alone (process {self._process.pid}); report.json follows when it is through."
+            self._hear(Said(logging.WARNING, sentence))
+        else:
+            if self._listener.is_alive():  # it does not even take what it is handed
+                self._process.kill()
+                self._listener.join()
+            self._process.wait()
         self._pass_on()
 
     def _open(self, opening: Opening) -> None:

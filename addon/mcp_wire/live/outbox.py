@@ -77,6 +77,13 @@ class Outbox:
             if not self._advance():
                 time.sleep(PAUSE_S)
 
+    def close(self) -> None:
+        """Nothing more is handed over; what still waits is let go of."""
+        self.broken = True
+        self._entries.clear()
+        self._frames.clear()
+        self.octets = 0
+
     def _turn(self) -> None:
         self._scheduled = False
         progress = self._advance()
@@ -94,11 +101,8 @@ class Outbox:
             self._frame()
         try:
             return self._push() > 0 or framed_some
-        except OSError:
-            self.broken = True
-            self._entries.clear()
-            self._frames.clear()
-            self.octets = 0
+        except (OSError, ValueError):  # nobody reads it any more, or it is closed on this side
+            self.close()
             return False
 
     def _frame(self) -> None:

@@ -105,7 +105,8 @@ def _aligned(data: bytes, start: int, end: int, told: list[JsonTree]) -> list[Re
     replacements = []
     changes = iter(told)
     for token, before, after in zip(_TOKEN.finditer(data, start, end), changes, changes, strict=True):
-        if after is before and not isinstance(after, _NUMBERS):
+        # A number that stays is rewritten all the same when it is long.
+        if after is before and (not isinstance(after, _NUMBERS) or token.end() - token.start() <= MAX_KEPT_NUMBER):
             continue
         written = _written(token[0], before, after)
         if written is not None:

@@ -18,7 +18,7 @@ from mcp_wire.privacy.json_redaction import JsonRedaction, JsonTree
 from mcp_wire.privacy.stream_redaction import Redacted, StreamRedaction
 from mcp_wire.privacy.values import Values, is_product_name, is_product_version
 from mcp_wire.protocol.methods import is_defined_anywhere
-from mcp_wire.wire.body import Body
+from mcp_wire.wire.body import EVENT_TOO_LARGE, Body
 from mcp_wire.wire.headers import NO_HEADERS
 from mcp_wire.wire.observation import (
     Ended,
@@ -113,7 +113,11 @@ class Redactor:
                     if len(self._streams) >= MAX_OPEN_STREAMS:
                         return [replace(observation, data=b"")]
                     stream = self._streams[observation.exchange] = StreamRedaction(self._values, self._json)
-                return _chunks(observation.exchange, stream.feed(observation.data, observation.t_ms))
+                was_given_up = stream.given_up
+                chunks = _chunks(observation.exchange, stream.feed(observation.data, observation.t_ms))
+                if stream.given_up and not was_given_up:
+                    return [*chunks, ResponseBody(observation.exchange, observation.t_ms, EVENT_TOO_LARGE)]
+                return chunks
             case ResponseBody():
                 self._count_octets(observation)
                 return [replace(observation, body=redact_body(observation.body, self._json))]
@@ -123,7 +127,11 @@ class Redactor:
                 if code is not None and not RESET_CODE.fullmatch(code):
                     observation = replace(observation, reset_code=self._values.text(code))
                 stream = self._streams.pop(observation.exchange, None)
-                rest = _chunks(observation.exchange, stream.end()) if stream is not None else []
+                if stream is None or stream.given_up:
+                    return [observation]
+                rest = _chunks(observation.exchange, stream.end())
+                if stream.given_up:
+                    return [*rest, ResponseBody(observation.exchange, observation.t_ms, EVENT_TOO_LARGE), observation]
                 return [*rest, observation]
             case _:
                 assert_never(observation)

@@ -23,7 +23,6 @@ MAX_WAITING_CHUNKS: Final = 65_536
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _FIELDS: Final = (b"data", b"event", b"id", b"retry")
 _PARTS_OF_FIELDS: Final = frozenset(name[:length] for name in _FIELDS for length in range(1, len(name) + 1))
-_PLACEHOLDER: Final = b": an event too large to be kept\n"
 _MAX_RETRY_DIGITS: Final = 18
 """More than any reader keeps apart from the longest delay."""
 _CONTINUATION: Final = range(0x80, 0xC0)
@@ -48,9 +47,13 @@ class StreamRedaction:
         self._waiting: deque[tuple[int, float | None, int]] = deque()  # number, time and end of a chunk, in raw bytes
         self._written = 0  # raw bytes that have been rewritten
         self._ready = bytearray()  # rewritten bytes of chunks that are not complete yet
+        self.given_up = False
+        """A block was too large to be kept: from it on the stream counts as not captured, and nothing comes out."""
 
     def feed(self, data: bytes, t_ms: float | None) -> list[Redacted]:
         """Take one chunk; get the chunks that are complete now."""
+        if self.given_up:
+            return []
         base = self._reader.offset
         number, self._number = self._number, self._number + 1
         self._waiting.append((number, t_ms, base + len(data)))
@@ -59,6 +62,8 @@ class StreamRedaction:
         for block in blocks:
             self._between(block.start, data, base, out)
             self._block(block, out)
+            if self.given_up:
+                return out
         self._between(self._reader.settled, data, base, out)
         while self._waiting and self._waiting[0][2] <= self._written:  # an empty chunk
             early, time, _ = self._waiting.popleft()
@@ -71,6 +76,8 @@ class StreamRedaction:
     def end(self) -> list[Redacted]:
         """The stream is over: what is left of it, as the text that a client throws away."""
         out: list[Redacted] = []
+        if self.given_up:
+            return out
         tail = self._reader.end()
         if tail is not None:
             self._block(tail, out)
@@ -90,24 +97,15 @@ class StreamRedaction:
 
     def _block(self, block: Block, out: list[Redacted]) -> None:
         size = block.end - block.start
-        if block.too_large or len(block.raw) != size:
-            cuts = self._placeholder(block)
-        else:
+        if not block.too_large and len(block.raw) == size:
             cuts = _Cuts(block.raw, self._lines.redact(block.raw, complete=block.complete))
-            if len(cuts.new) > max(size, MAX_EVENT_BYTES):
-                cuts = self._placeholder(block)
-        self._emit(b"", cuts, out, size)
-
-    def _placeholder(self, block: Block) -> _Cuts:
-        """A small block with what a client keeps of this one, apart from its data."""
-        kept: dict[object, bytes] = {}
-        for field in block.fields:
-            if field.kind not in ("comment", "ignored"):
-                kept.pop((field.kind, field.faults), None)
-                line = f"{field.name}: {'' if field.kind == 'data' else field.value}\n"
-                kept[field.kind, field.faults] = line.encode(errors="replace")
-        raw = _PLACEHOLDER + b"".join(kept.values()) + (b"\n" if block.complete else b"")
-        return _Cuts(raw, self._lines.redact(raw, complete=block.complete), scale=(block.end - block.start, len(raw)))
+            if len(cuts.new) <= max(size, MAX_EVENT_BYTES):
+                self._emit(b"", cuts, out, size)
+                return
+        self.given_up = True
+        while self._waiting:
+            number, t_ms, _ = self._waiting.popleft()
+            out.append(Redacted(number, t_ms, self._taken()))
 
     def _emit(self, raw: bytes, cuts: _Cuts, out: list[Redacted], size: int | None = None) -> None:
         start = self._written
@@ -132,26 +130,17 @@ class StreamRedaction:
 class _Cuts:
     """A rewritten text, and where a position in the old one lies in the new one. Ask in ascending order."""
 
-    __slots__ = ("_at", "_old", "_pieces", "_replacements", "_scale", "new")
+    __slots__ = ("_at", "_old", "_pieces", "_replacements", "new")
 
-    def __init__(
-        self,
-        old: bytes,
-        replacements: tuple[Replacement, ...] | list[Replacement],
-        scale: tuple[int, int] | None = None,
-    ) -> None:
+    def __init__(self, old: bytes, replacements: tuple[Replacement, ...] | list[Replacement]) -> None:
         self.new: bytes = apply(old, replacements) if replacements else old
         self._old = old
         self._replacements = replacements
         self._pieces: list[tuple[int, int, int, Replacement | None]] | None = None
         self._at = 0
-        self._scale = scale
 
     def new_position(self, position: int) -> int:
         """Where a boundary at this offset of the old text (above 0) lies in the new text."""
-        if self._scale is not None:
-            size, kept = self._scale
-            position = kept if position >= size else min(max(position * kept // size, 1), kept - 1)
         if position >= len(self._old):
             return len(self.new)
         if self._pieces is None:

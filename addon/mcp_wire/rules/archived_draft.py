@@ -1,5 +1,5 @@
-"""What the archived profile `draft-2026-07-28` judges: what its own checks judged, that it is fit to be shown, and no more
-(docs/profiles.md).
+"""What the archived profile `draft-2026-07-28` judges: what its own checks judged, that it is fit to be shown, and no
+more (docs/profiles.md).
 """
 
 from typing import Final

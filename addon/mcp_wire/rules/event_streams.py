@@ -67,7 +67,8 @@ def last_event_is_complete(event: Event, conversation: Conversation) -> Verdicts
 
 
 def _is_judged_as_message(event: Event) -> bool:
-    return event.block.dispatched and bool(event.block.data) and event.block.event_type != "endpoint"
+    """Other types than `message` do not reach who listens for messages: `sse_event_type_unexpected` tells of them."""
+    return event.block.dispatched and bool(event.block.data) and event.block.event_type == "message"
 
 
 @rule(

@@ -352,8 +352,8 @@ def disconnected_is_a_boolean(document: Document, _conversation: Conversation) -
     says="A transcript holds nothing that shows itself to be a secret.",
     fix="Do not publish it: stop, quarantine, rotate, recapture (docs/quarantine.md). `mcp-conformance redact` makes a "
     "copy without secrets, which does not make the exposed ones good again.",
-    evidence="The parsed document, event streams put together: shapes that issuers give their secrets, and random values "
-    "where only credentials stand.",
+    evidence="The parsed document, event streams put together: shapes that issuers give their secrets, and random "
+    "values where only credentials stand.",
     exceptions="Labels, placeholders, and ids of sessions, which look like any other id. `mcp-conformance guard` tells "
     "of everything that redaction would replace.",
 )

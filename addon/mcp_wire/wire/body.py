@@ -127,4 +127,5 @@ def _same(left: JsonValue | Literal[Missing.MISSING], right: JsonValue | Literal
 
 
 EMPTY: Final = Body(text="", raw_size=0)
+EVENT_TOO_LARGE: Final = Body.not_captured("an event of the stream is larger than this tool reads")
 NOT_CAPTURED: Final = Body.not_captured("not captured")

@@ -118,6 +118,8 @@ def id_key(value: JsonValue) -> tuple[str, ...]:
     """
     if isinstance(value, str):
         return ("string", value)
+    if type(value) is int:
+        return ("number", str(value))
     if value is None:
         return ("null",)
     if isinstance(value, bool):
@@ -126,8 +128,6 @@ def id_key(value: JsonValue) -> tuple[str, ...]:
         return ("number", value.text)
     if isinstance(value, float):
         return ("number", str(int(value)) if value.is_integer() else repr(value))
-    if isinstance(value, int):
-        return ("number", str(value))
     return ("other", canonical(value))
 
 

@@ -216,8 +216,9 @@ def canonical(value: JsonValue) -> str:
 def dump_json(value: JsonValue, *, sort_keys: bool = False, indent: int | None = None) -> str:
     """Write a value as strict JSON, the same text every time.
 
-    Non-ASCII text stays readable, but U+2028 and U+2029 (line ends to some readers) and lone surrogates (no UTF-8 can
-    hold them) are written as escapes. Raises ValueError for NaN and infinities, which JSON cannot say.
+    Non-ASCII text stays readable, but U+2028 and U+2029 (line ends to some readers), controls of text direction (they
+    can make a terminal show another order) and lone surrogates (no UTF-8 can hold them) are written as escapes. Raises
+    ValueError for NaN and infinities, which JSON cannot say.
     """
     try:
         text = _writer(sort_keys, indent)(value)
@@ -282,7 +283,7 @@ _WRITERS: Final[dict[tuple[bool, int | None], Callable[[JsonValue], str]]] = {}
 
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_ESCAPED_IN_OUTPUT: Final = re.compile("[\u2028\u2029\ud800-\udfff]")
+_ESCAPED_IN_OUTPUT: Final = re.compile("[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 # Possessive, and content with an end that may lack: no input makes it look at a character twice.
 _STRING: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _NO_BRACKETS: Final = re.compile(r"[^][{}]++")
