@@ -25,9 +25,8 @@ CHOSEN = [
         (recapture.PYTHON_1, "python-sdk-1.30.0"),
         (recapture.PYTHON_1, "fastmcp-4.2.3-auto"),
         (recapture.FASTMCP, "fastmcp-4.2.3-auto"),
-        (recapture.FASTMCP, "fastmcp-4.2.3-legacy"),
     )
-    or pair.behind_nginx
+    or (pair.behind_nginx and pair.server is recapture.PYTHON_2)
 ]
 
 
