@@ -38,8 +38,9 @@ def mitmproxy(upstream: int, folder: Path) -> Iterator[tuple[Terminal, str]]:
 
 
 @contextmanager
-def client(url: str, tour: str) -> Iterator[subprocess.Popen[bytes]]:
-    command = [sys.executable, "-m", "tests.peers.python_client", url, "--tour", tour]
+def client(url: str, until: Path) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-m", "tests.peers.python_client", url]
+    command += ["--tour", "counting", "--until", str(until)]
     process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         yield process
@@ -50,7 +51,8 @@ def client(url: str, tour: str) -> Iterator[subprocess.Popen[bytes]]:
 
 def test_the_terminal(python_server: Callable[..., int], tmp_path: Path) -> None:
     with mitmproxy(python_server(), tmp_path) as (screen, url):
-        with client(url, "counting"):
+        over = tmp_path / "over"
+        with client(url, over):
             # Its row is the last one, and marked while the stream runs.
             screen.until(lambda text: text.count("🟢") >= 4)
             screen.keys("G", "Enter")
@@ -66,9 +68,11 @@ def test_the_terminal(python_server: Callable[..., int], tmp_path: Path) -> None
                 return now is not None and int(now[1]) > int(first[1])
 
             screen.until(has_grown)
-            screen.shows("Ended after", "202 events")
+            over.touch()
+            ended = re.search(r"Ended after .*: (\d+ events) in", screen.shows("Ended after"))
+            assert ended is not None
         screen.keys("Right")
-        screen.shows("Comment: no findings · tools/call count · 202 events")
+        screen.shows(f"Comment: no findings · tools/call count_until · {ended[1]}")
         screen.keys(":")
         screen.keys("mcp.findings @all", "Enter")
         screen.shows("No findings.")

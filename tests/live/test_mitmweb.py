@@ -98,12 +98,14 @@ def test_the_flow_list_and_the_view(server: Web) -> None:
         assert '"message": "step 1"' in text
 
 
-def test_the_view_follows_a_stream_that_runs(server: Web) -> None:
+def test_the_view_follows_a_stream_that_runs(server: Web, tmp_path: Path) -> None:
     """The row and the open view are kept up to date while the stream runs, and once more when it was judged."""
-    with browsing(server) as page, python_client(f"{server.proxy}/mcp", "--tour", "counting"):
-        row = page.locator("tbody tr", has_text="tools/call count").first
+    over = tmp_path / "over"
+    tour = ("--tour", "counting", "--until", str(over))
+    with browsing(server) as page, python_client(f"{server.proxy}/mcp", *tour):
+        row = page.locator("tbody tr", has_text="tools/call count_until").first
         row.wait_for()
-        open_flow(page, "tools/call count", "Response")
+        open_flow(page, "tools/call count_until", "Response")
         view = page.locator("section pre").first
         expect(view).to_contain_text("Still running", timeout=PATIENCE_MS)
         events = re.compile(r"Still running after .*: (\d+) events in (\d+) chunks")
@@ -114,11 +116,14 @@ def test_the_view_follows_a_stream_that_runs(server: Web) -> None:
             " return found && Number(found[1]) > before; }",
             arg=int(first[1]),
         )
-        commented = re.compile(r"no findings · tools/call count · (\d+) events / (\d+) chunks")
+        commented = re.compile(r"no findings · tools/call count_until · (\d+) events / (\d+) chunks")
         expect(row).to_contain_text(commented)
         assert "🟢" in row.inner_text()
+        over.touch()
         expect(view).to_contain_text("Ended after", timeout=PATIENCE_MS)
-        expect(row).to_contain_text("202 events")
+        ended = re.search(r": (\d+) events in", shown(page))
+        assert ended is not None
+        expect(row).to_contain_text(f"count_until · {ended[1]} events /")
 
 
 def test_commands_run_from_the_command_bar(server: Web) -> None:

@@ -1,6 +1,6 @@
 """The official Python SDK's client on a tour of a server. Prints what it saw as one JSON object.
 
-Usage: python_client.py URL --tour TOUR [--mode legacy|auto] [--authority PEM --record FILE]
+Usage: python_client.py URL --tour TOUR [--until FILE] [--mode legacy|auto] [--authority PEM --record FILE]
 """
 
 from __future__ import annotations
@@ -69,8 +69,9 @@ def text_of(result: Any) -> str:
 class Tour:
     """Uses one kind of server as an ordinary client would, and keeps what came back."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, until: str) -> None:
         self.client = client
+        self.until = until
         self.saw: dict[str, Any] = {}
 
     async def call(self, label: str, tool: str, arguments: dict[str, Any]) -> None:
@@ -112,8 +113,8 @@ class Tour:
         await self.call("fail", "fail", {"secret": "s3cret"})
 
     async def counting(self) -> None:
-        """One stream of some seconds, for whoever watches."""
-        await self.call("count", "count", {"to": 200})
+        """One stream, until there is a file of the name that was given."""
+        await self.call("count", "count_until", {"file": self.until})
 
     async def everything(self) -> None:
         await self.common()
@@ -128,7 +129,7 @@ async def main(options: argparse.Namespace) -> None:
     async with httpx2.AsyncClient(**client_options(options), timeout=60) as http_client:
         transport = streamable_http_client(options.url, http_client=http_client)
         async with Client(transport, mode=options.mode) as client:
-            tour = Tour(client)
+            tour = Tour(client, str(options.until))
             await getattr(tour, options.tour)()
     print(json.dumps(tour.saw, ensure_ascii=True))
 
@@ -144,6 +145,7 @@ if __name__ == "__main__":
     arguments = argparse.ArgumentParser()
     arguments.add_argument("url")
     arguments.add_argument("--tour", choices=["python", "python_json", "counting", "everything"], required=True)
+    arguments.add_argument("--until", type=Path, metavar="FILE", help="how long to go on (--tour counting)")
     arguments.add_argument("--mode", choices=["legacy", "auto"], default="legacy")
     arguments.add_argument(
         "--authority", type=Path, metavar="PEM", help="speak HTTP/2 over TLS, trusting this authority"

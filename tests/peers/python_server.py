@@ -25,6 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tests.peers.exchanges import SeenExchange, write_exchange
 
 RETRY_MS = 100
+MAX_STEPS = 2_400
 
 server = MCPServer("python-peer", version="1.0.0")
 
@@ -42,6 +43,17 @@ async def count(to: int, ctx: Context[Any, Any]) -> str:
         await ctx.report_progress(step, to, f"step {step}")
         await anyio.sleep(0.02)
     return f"counted to {to}"
+
+
+@server.tool()
+async def count_until(file: str, ctx: Context[Any, Any]) -> str:
+    """Reports progress until there is a file of this name: a stream for as long as somebody watches."""
+    step = 0
+    while step < MAX_STEPS and not await anyio.Path(file).exists():
+        step += 1
+        await ctx.report_progress(step, message=f"step {step}")
+        await anyio.sleep(0.05)
+    return f"counted to {step}"
 
 
 @server.tool()
