@@ -12,7 +12,8 @@ from mcp_wire.wire.records import record
 
 MAX_EVENT_IDS_REMEMBERED: Final = 65_536
 MAX_EVENT_ID_BYTES_REMEMBERED: Final = 64 * 1024 * 1024
-"""Of the exchanges that the ids belong to, roughly: each id counts as much as the request that began its stream."""
+"""Of the exchanges that the ids belong to, roughly: each id counts as much as its event, which an answer is kept of as
+long, and as the request that began its stream."""
 ENTRY_BYTES: Final = 1_024
 
 
@@ -51,7 +52,7 @@ class EventIds:
         self._earlier = self._issued.get(key)
         if self._earlier is None:
             data = event.data_digest if block.dispatched and not block.too_large else None
-            weight = ENTRY_BYTES + (stream.origin.request.body.raw_size or 0)
+            weight = ENTRY_BYTES + (stream.origin.request.body.raw_size or 0) + block.end - block.start
             self._issued.put(key, IssuedEventId(stream, exchange, event.path, data), weight)
             self._sessions.put(key[1], exchange.session)
             self.forgotten_any = self._issued.forgotten > 0
