@@ -19,6 +19,9 @@ MAX_PHRASE: Final = 160
 MAX_CODES: Final = 500
 """Codes that the summary tells apart; there are fewer rules."""
 MAX_SUMMARY_LINES: Final = 20
+NOTHING_SEEN: Final = (
+    "No MCP exchange was seen, so nothing was judged. Did the client go through this proxy, and did the server answer?"
+)
 
 Log = Callable[[int, str], None]
 
@@ -50,7 +53,10 @@ class Terminal:
     def summary(self, folder: Path) -> None:
         """Everything is over: say what was seen and found, and which files there are now."""
         finished = self._finished
-        if finished is None or not (finished.exchanges or self._found):
+        if finished is None:
+            return
+        if not (finished.exchanges or self._found):
+            self._log(logging.INFO, NOTHING_SEEN)
             return
         seen = f"{counted(finished.exchanges, 'MCP exchange')} in {counted(finished.conversations, 'conversation')}"
         self._log(logging.INFO, f"{seen}: {self._verdict()}.")
