@@ -284,9 +284,10 @@ def _may_go_on(field: Field, block: Block) -> bool:
     evidence="A complete event with data.",
 )
 def event_type_is_message(event: Event, conversation: Conversation) -> Verdicts:
-    if not _is_judged_as_message(event) or conversation.legacy_transport:
+    block = event.block
+    if not block.dispatched or not block.data or block.event_type == "endpoint" or conversation.legacy_transport:
         return
-    if event.block.event_type == "message":
+    if block.event_type == "message":
         yield SATISFIED
     else:
         event_type = Evidence("text", event.block.event_type)
