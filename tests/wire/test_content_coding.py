@@ -345,7 +345,7 @@ def test_zlib_faults_do_not_depend_on_the_cut(
 
 # --- bombs ------------------------------------------------------------------------------------------------------------
 
-BOMB = f"decoded size exceeds {EXPANSION_ALLOWANCE_BYTES // MIB} MiB + {EXPANSION_RATIO} times the coded size"
+BOMB = f"decoded size exceeds {EXPANSION_ALLOWANCE_BYTES // MIB} MiB and {EXPANSION_RATIO} times the coded size"
 
 
 def bomb(encode_block: Callable[[bytes], bytes], finish: Callable[[], bytes], mebibytes: int) -> bytes:

@@ -48,7 +48,7 @@ _ZSTD_WINDOW_LOG: Final = 23  # 8 MiB: the most that a sender of the `zstd` cont
 
 
 _BOMB: Final = (
-    f"decoded size exceeds {EXPANSION_ALLOWANCE_BYTES // 1024 // 1024} MiB + {EXPANSION_RATIO} times the coded size"
+    f"decoded size exceeds {EXPANSION_ALLOWANCE_BYTES // 1024 // 1024} MiB and {EXPANSION_RATIO} times the coded size"
 )
 
 
