@@ -146,6 +146,9 @@ class OutputFolder:
             except OSError as problem:
                 self._broken.add(label)
                 failure = failure or problem
+                with contextlib.suppress(OSError):  # as far as there is room
+                    for line in lines.splitlines(keepends=True):
+                        _append(self._journal(label), line)
         if failure is not None:
             raise failure
 
