@@ -217,3 +217,24 @@ def test_product_versions() -> None:
         assert is_product_version(version)
     for version in ("secret", "1.2-4f9aK2mQ", "1.2.3.4.5.6.7", ""):
         assert not is_product_version(version)
+
+
+def test_labels_that_stand_in_a_text_keep_their_numbers() -> None:
+    labels = Labels()
+    labels.reserve('["redacted-1", "session-A", {"name-2": 1000000000001}, "http://host-1.example", "unredacted-2"]')
+    assert labels.text("anything") == "redacted-2"
+    assert labels.text("4f1a9d2e3f5b6a7c8d9e0011", "session") == "session-B"
+    assert [labels.text(name, "name") for name in "ab"] == ["name-1", "name-3"]
+    assert labels.number(5) == 1000000000002
+    assert labels.text("host a", "host") == "host-2"
+    assert labels.text("redacted-1") == "redacted-1"
+
+
+def test_any_number_of_labels_stay_where_there_are_only_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_LABELS_RESERVED", 10)
+    labels = Labels()
+    for number in [*range(1, 40), *range(1, 40)]:
+        assert labels.text(f"redacted-{number}") == f"redacted-{number}"
+    new = labels.text("anything")
+    assert new not in {f"redacted-{number}" for number in range(1, 40)}
+    assert labels.text("redacted-3") == "redacted-3"

@@ -81,11 +81,17 @@ def _places(file: BinaryIO) -> Iterator[tuple[str, str]]:
     if kind is not Kind.JOURNAL:
         yield from by_line
         return
-    known = list(by_line)
+    told = set()
+    for place, secret in by_line:
+        told.add(place)
+        yield place, secret
+    unredacted = unredacted_in_journal(lambda: _from_start(file))
+    yield from ((found.place, found.kind) for found in unredacted if found.place not in told)
+
+
+def _from_start(file: BinaryIO) -> BinaryIO:
     file.seek(0)
-    told = {place for place, _ in known}
-    yield from known
-    yield from ((found.place, found.kind) for found in unredacted_in_journal(file) if found.place not in told)
+    return file
 
 
 def _transcript(file: BinaryIO) -> Document | None:

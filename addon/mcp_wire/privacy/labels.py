@@ -55,6 +55,10 @@ _LABEL: Final = re.compile(
     r"[ \t]?(?:(session|weak)[- ]([A-Z]{1,4})|(cursor|id|name|tool|method|param|host|redacted)-([1-9][0-9]{0,6})"
     rf"!?(?:-{_OVERLONG})?)(?:é?\ufffd?\ud800?\x00?[\n\x1f]?)[ \t]?"
 )
+_IN_TEXT: Final = re.compile(
+    r"(?<![A-Za-z0-9])(?:(session|weak)[- ]([A-Z]{1,4})|(cursor|id|name|tool|method|param|host|redacted)-"
+    r"([1-9][0-9]{0,6})|(1[0-9]{12}|91[0-9]{14}))(?![A-Za-z0-9])"
+)
 _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_.-]*")
 _CONTROL: Final = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -87,6 +91,14 @@ class Labels:
         self._numbers = _Remembered(MAX_VALUES_REMEMBERED)
         self._recent: dict[int, int] = {}
         self._ordinals: dict[str, _Ordinals] = {}
+
+    def reserve(self, text: str) -> None:
+        """Keep the numbers of the labels that stand in a text from other values, before these are met."""
+        for word, letters, prefix, digits, number in _IN_TEXT.findall(text):
+            if number:
+                self._claim_number(int(number))
+            else:
+                self._of(word or prefix).claim(_ordinal_of_letters(letters) if word else int(digits))
 
     def text(self, value: str, kind: Kind = "redacted") -> str:
         """The label of a text; an empty text and one of nothing but whitespace stay."""
@@ -205,13 +217,16 @@ class Labels:
 class _Ordinals:
     """Numbers of the labels of one prefix: given out in order, except those that were found in the traffic."""
 
-    __slots__ = ("_last", "_reserved")
+    __slots__ = ("_found_only", "_last", "_new", "_reserved")
 
     def __init__(self) -> None:
         self._last = 0
         self._reserved: set[int] = set()
+        self._new = False  # a number has been given out
+        self._found_only = 0  # up to this one, none was given out
 
     def next(self) -> int:
+        self._new = True
         self._last += 1
         while self._last in self._reserved:
             self._last += 1
@@ -219,7 +234,7 @@ class _Ordinals:
 
     def claim(self, ordinal: int) -> bool:
         """Keep a number from others. False when another value has it already."""
-        if ordinal in self._reserved:
+        if ordinal in self._reserved or ordinal <= self._found_only:
             return True
         if ordinal <= self._last:
             return False
@@ -227,6 +242,8 @@ class _Ordinals:
         if len(self._reserved) > MAX_LABELS_RESERVED:
             self._last = max(self._reserved)
             self._reserved.clear()
+            if not self._new:
+                self._found_only = self._last
         return True
 
 

@@ -59,6 +59,10 @@ class Redactor:
         self.failures = 0
         """Observations that were left without content because redacting them failed."""
 
+    def reserve(self, text: str) -> None:
+        """Keep the labels that stand in a text (of a transcript, say) for what they stand for there."""
+        self._values.labels.reserve(text)
+
     def feed(self, observation: Observation) -> list[Observation]:
         """The redacted observations that this one completes, in order.
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_wire.privacy.allow_lists import HEADER_NAMES, MEMBER_NAMES, META_KEYS
+from mcp_wire.privacy.labels import is_label
 from mcp_wire.privacy.secret_search import secret_in_header, secret_in_member, secrets_in
 from mcp_wire.transcript.document import (
     ENDING_MEMBERS,
@@ -78,7 +79,7 @@ def secrets_of(document: Document) -> Iterator[Secret]:
 
 def step(name: str, public: Iterable[str] = PUBLIC_NAMES) -> str:
     """One step of a JSON pointer (RFC 6901 3), hidden where the name is not public."""
-    return escaped(name) if name in public else HIDDEN
+    return escaped(name) if name in public or is_label(name) else HIDDEN
 
 
 def escaped(name: str) -> str:

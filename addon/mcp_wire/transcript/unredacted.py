@@ -7,7 +7,7 @@ reads and parts that cannot be read included.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from mcp_wire.privacy.redactor import Redactor
@@ -35,7 +35,7 @@ from mcp_wire.transcript.secrets import (
 )
 from mcp_wire.transcript.writing import Recorded, transcript_parts
 from mcp_wire.wire.observation import Ended, ExchangeEnded, Observation, RequestSeen
-from mcp_wire.wire.strict_json import JsonValue, read_json
+from mcp_wire.wire.strict_json import JsonValue, dump_json, read_json
 
 INVENTED: Final = "invented"
 """The value of `values` by which the author of a transcript says that nothing in it is from traffic."""
@@ -67,11 +67,13 @@ def unredacted_in(document: Document) -> list[Secret]:
     return known + [found for found in _beyond_allow_lists(document) if found.place not in told]
 
 
-def unredacted_in_journal(lines: Iterable[bytes]) -> Iterator[Secret]:
-    """The same of a journal, by line. What a crash tore off at its end is no record, and no fault."""
+def unredacted_in_journal(read: Callable[[], Iterable[bytes]]) -> Iterator[Secret]:
+    """The same of a journal, by line; `read` is called twice. What a crash tore off at its end is no fault."""
     redactor = Redactor()
+    for line in read():
+        redactor.reserve(line.decode(errors="replace"))
     waiting: dict[str, deque[tuple[int, bytes]]] = {}
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read(), 1):
         record = decode(line)
         if record is None:
             if line.endswith(b"\n"):
@@ -98,7 +100,9 @@ def _matched(redacted: Iterable[Observation], waiting: dict[str, deque[tuple[int
 
 
 def _changed(number: int, line: bytes, redacted: JournalRecord) -> Iterator[Secret]:
-    if not _same(read_json(line).value, read_json(encode(redacted)).value):
+    before, after = read_json(line).value, read_json(encode(redacted)).value
+    assert isinstance(before, dict) and isinstance(after, dict)
+    if any(name not in after or not _same(value, after[name]) for name, value in before.items()):
         yield Secret(f"line {number}", RECORD)
     elif isinstance(redacted, RequestSeen):
         names = (redacted.exchange, redacted.concurrent_group, redacted.server_side_of)
@@ -108,6 +112,8 @@ def _changed(number: int, line: bytes, redacted: JournalRecord) -> Iterator[Secr
 
 def _beyond_allow_lists(document: Document) -> Iterator[Secret]:
     redactor = Redactor()
+    # Else what is raw would take the labels of what is not, and both would differ from the copy.
+    redactor.reserve(dump_json(document.value))
     copies = dict(_copies(redacted_exchanges(document, redactor)))
     header = redacted_header(document, redactor)
     for name, value in document.members.items():
@@ -205,7 +211,7 @@ def _body(name: str, value: JsonValue, old: JsonObject, new: JsonObject, place: 
     readable = name == "body" or (name == "body_text" and isinstance(value, str)) or base64_bytes(value) is not None
     told = body_form(body_of(old)) if readable else {}
     if not told or any(member not in new for member in told):
-        if value != "":
+        if value is not None and value != "":
             yield Secret(place, UNREAD)
     elif any(True for member in told for _ in _differences(told[member], new[member], place)):
         yield Secret(place, STRING)

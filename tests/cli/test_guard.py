@@ -1,0 +1,210 @@
+"""`mcp-conformance guard`: finds what must not be published, tells where, and never what; our own files are clean."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from mcp_wire.cli import guard
+from mcp_wire.cli.main import main
+from mcp_wire.reports.form_names import FILE_NAMES
+from tests.cli.test_validate import run
+from tests.privacy.planted_secrets import ANYBODYS, BY_SHAPE
+from tests.transcript.test_unredacted import CLEAN
+
+ROOT = Path(__file__).parents[2]
+EXHIBITS = "fixtures/rules/unredacted_secret/fail-"
+"""They hold what the rule finds."""
+
+
+def published() -> Iterator[Path]:
+    """What others get to read besides the code."""
+    for folder in ("docs", "fixtures"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.is_file() and not str(path.relative_to(ROOT)).startswith(EXHIBITS):
+                yield path
+    yield from sorted(ROOT.glob("*.md"))
+
+
+def test_our_own_fixtures_and_documents_are_clean(capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capfd, "guard", *published())
+    assert (code, out, err) == (0, "", ""), 'a transcript that was written by hand says so: "values": "invented"'
+
+
+def test_the_exhibits_are_found(capfd: pytest.CaptureFixture[str]) -> None:
+    exhibits = sorted(path for path in ROOT.glob(f"{EXHIBITS}*.json") if not path.name.endswith(".expected.json"))
+    code, out, _ = run(capfd, "guard", *exhibits)
+    assert code == 1
+    assert all(str(path) in out for path in exhibits)
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> dict[str, Any]:
+    document = copy.deepcopy(CLEAN)
+    document["exchanges"][0]["request"]["headers"]["Authorization"] = f"Bearer {ANYBODYS['letters and digits']}"
+    document["exchanges"][0]["request"]["body"]["params"]["arguments"] = {"patient": "Alice"}
+    return document
+
+
+def test_a_raw_transcript_is_told_place_by_place(
+    raw: dict[str, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "raw.json"
+    file.write_text(json.dumps(raw))
+    code, out, err = run(capfd, "guard", file)
+    assert (code, err) == (1, "")
+    assert out.splitlines() == [
+        f"{file}: /exchanges/0/request/headers/Authorization: bearer token",
+        f"{file}: /exchanges/0/request/body/params/arguments/name-1: name that is not on the allow-lists",
+        f"{file}: /exchanges/0/request/body/params/arguments/name-1: text that is not on the allow-lists",
+        f"1 file of 1 not fit to be published. {guard.WHAT_TO_DO}",
+    ]
+
+
+def test_a_text_is_told_line_by_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    [token] = BY_SHAPE["npm token"]
+    log, notes = tmp_path / "proxy.log", tmp_path / "notes.md"
+    log.write_text(f"GET /mcp\nAuthorization: Bearer {ANYBODYS['UUID']}\n{token} {token}\n")
+    notes.write_text("Nothing here.\n")
+    code, out, err = run(capfd, "guard", notes, log)
+    assert (code, err) == (1, "")
+    assert out.splitlines()[:-1] == [f"{log}: line 2: bearer token", f"{log}: line 3: npm token"]
+    assert out.splitlines()[-1].startswith("1 file of 2 ")
+
+
+@pytest.mark.parametrize("name", ["session.har", "flows.mitm", "report.html", "case.json", "broken.json", "list.json"])
+def test_any_other_file_is_a_text(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    [token] = BY_SHAPE["npm token"]
+    headers = [{"name": "Authorization", "value": f"Bearer {token}"}]
+    texts: dict[str, str] = {
+        "session.har": json.dumps({"log": {"entries": [{"request": {"headers": headers}}]}}),
+        "flows.mitm": f"1700:7:request;600:7:headers;5:{token}\0\udcff",
+        "report.html": f"<p>{token}</p>",
+        "case.json": json.dumps({"transcript": CLEAN | {"note": token}}),
+        "broken.json": '{"exchanges": [NaN, "' + token + '"]}',
+        "list.json": json.dumps([{"exchanges": [token]}]),
+    }
+    file = tmp_path / name
+    file.write_bytes(texts[name].encode(errors="surrogateescape"))
+    code, out, _ = run(capfd, "guard", file)
+    assert code == 1
+    assert f"{file}: line 1: npm token" in out.splitlines()
+    assert token not in out
+
+
+def test_a_journal_is_told_line_by_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    header = {"journal": 1, "profile": "stable-2025-11-25", "tuple": {}, "complete_from_start": True}
+    seen = {
+        "seen": "request",
+        "exchange": "x-1",
+        "method": "GET",
+        "path": "/mcp",
+        "headers": {"Cookie": "name-1=redacted-1"},
+    }
+    raw = seen | {"exchange": "x-2", "headers": {"Cookie": "user=alice"}}
+    file = tmp_path / "journal.jsonl"
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in (header, seen)))
+    assert run(capfd, "guard", file) == (0, "", "")
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in (header, seen, raw)))
+    code, out, _ = run(capfd, "guard", file)
+    assert (code, out.splitlines()[0]) == (1, f"{file}: line 3: record that redaction changes")
+
+
+def test_standard_input(
+    raw: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for document, expected in ((raw, 1), (CLEAN, 0)):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(document).encode())))
+        code, out, err = run(capfd, "guard", "-")
+        assert (code, err) == (expected, "")
+        assert out.startswith("standard input: /exchanges/0/request/headers/Authorization: bearer token\n") == (
+            code == 1
+        )
+
+
+def test_a_file_that_cannot_be_read_exits_2(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text(BY_SHAPE["npm token"][0])
+    code, out, err = run(capfd, "guard", secret, tmp_path / "nowhere", tmp_path)
+    assert code == 2
+    assert out.startswith(f"{secret}: line 1: npm token\n")
+    assert [line.rpartition(": ")[2] for line in err.splitlines()] == ["No such file or directory", "Is a directory"]
+    assert run(capfd, "guard")[0] == 2
+
+
+def test_more_places_than_anybody_reads(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "MAX_PLACES_TOLD", 3)
+    file = tmp_path / "log.txt"
+    file.write_text(f"{BY_SHAPE['npm token'][0]}\n" * 9)
+    _, out, _ = run(capfd, "guard", file)
+    assert out.splitlines()[2:4] == [f"{file}: line 3: npm token", f"{file}: there is more"]
+
+
+CANARY = "qX7fKz02LmWv9RbTc5JdYs8P"
+
+
+def test_what_stands_there_is_never_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Whatever holds the canary, names of members, headers and files' own members included."""
+    document = json.loads(
+        json.dumps(CLEAN).replace("redacted-", CANARY).replace("name-", CANARY).replace("x-1", CANARY)
+    )
+    document[CANARY] = {CANARY: CANARY}
+    document["exchanges"][0]["request"]["headers"][f"X-{CANARY}"] = CANARY
+    document["exchanges"][0][CANARY] = {"password": BY_SHAPE["npm token"][0]}
+    file = tmp_path / "raw.json"
+    for values in ({}, {"values": "invented"}):
+        file.write_text(json.dumps(document | values))
+        code, out, err = run(capfd, "guard", file)
+        assert code == 1
+        assert CANARY[:6].lower() not in (out + err).lower()
+    # Ids of exchanges are the author's own words in a report.
+    document["exchanges"][0]["id"] = "x-1"
+    file.write_text(json.dumps(document))
+    code, out, err = run(capfd, "validate", file)
+    assert "unredacted_secret" in out
+    assert CANARY[:6].lower() not in (out + err).lower()
+
+
+@pytest.mark.parametrize("form", FILE_NAMES)
+def test_our_own_reports_are_clean(
+    form: str, raw: dict[str, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file, report = tmp_path / "raw.json", tmp_path / "report"
+    file.write_text(json.dumps(raw))
+    main(["validate", str(file), "--report", form, "--output", str(report)])
+    capfd.readouterr()
+    assert run(capfd, "guard", report) == (0, "", "")
+
+
+@pytest.mark.parametrize("command", [["redact"], ["resplit", "--bytewise"], ["resplit", "--seed", "7"]])
+def test_our_own_copies_are_clean(
+    command: list[str], raw: dict[str, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file, made = tmp_path / "raw.json", tmp_path / "made.json"
+    file.write_text(json.dumps(raw))
+    assert main([*command, str(file), "--output", str(made)]) == 0
+    capfd.readouterr()
+    assert run(capfd, "guard", made) == (0, "", "")
+
+
+def test_the_hook_runs_this_command() -> None:
+    [hook] = YAML(typ="safe").load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert (hook["id"], hook["language"], hook["entry"]) == ("mcp-conformance-guard", "python", "mcp-conformance guard")
+    assert {"name", "description"} <= hook.keys()
+    scripts = subprocess.run(
+        ["grep", "-c", '^mcp-conformance = "mcp_wire.cli.main:main"$', str(ROOT / "pyproject.toml")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert scripts.stdout.strip() == "1"
