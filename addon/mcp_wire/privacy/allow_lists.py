@@ -337,3 +337,11 @@ RETRY: Final = re.compile(r"[-+]?[0-9]{1,9}(?:\.[0-9]{1,3})? ?(?:ms|s|sec|second
 
 HTTP_VERSION: Final = re.compile(r"(?:HTTP/)?[0-9](?:\.[0-9])?")
 RESET_CODE: Final = re.compile(r"[A-Z][A-Z0-9_]{1,31}|0x[0-9a-f]{1,8}|[0-9]{1,10}")
+
+# --- the interoperability tuple ---
+
+TUPLE_NAMES: Final = _words(
+    "client server name version sdk runtime intermediaries endpoint revision http_version tls user_agent "
+    "server_software failure_time request_ids reproduction"
+)
+"""Names of its members. Others are somebody's own."""

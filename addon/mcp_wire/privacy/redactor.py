@@ -16,7 +16,8 @@ from mcp_wire.privacy.body_redaction import redact_body
 from mcp_wire.privacy.header_redaction import HeaderRedaction, is_mcp_header
 from mcp_wire.privacy.json_redaction import JsonRedaction, JsonTree
 from mcp_wire.privacy.stream_redaction import Redacted, StreamRedaction
-from mcp_wire.privacy.values import Values, is_product_name, is_product_version
+from mcp_wire.privacy.tuple_redaction import TupleRedaction
+from mcp_wire.privacy.values import Values
 from mcp_wire.protocol.methods import is_defined_anywhere
 from mcp_wire.wire.body import EVENT_TOO_LARGE, Body
 from mcp_wire.wire.headers import NO_HEADERS
@@ -40,8 +41,6 @@ MAX_SHOWN: Final = 200
 _TOOL_CALL: Final = "tools/call"
 _LENGTH: Final = re.compile(r"[0-9]{1,15}")
 _FAILED: Final = "redacted"
-_HEADERS_OF_TUPLE: Final = {"user_agent": "user-agent", "server_software": "server", "intermediaries": "via"}
-"""Members of the interoperability tuple that are the values of headers."""
 
 
 class Redactor:
@@ -54,6 +53,7 @@ class Redactor:
         self._values = Values()
         self._json = JsonRedaction(self._values, keep_tool_names=keep_tool_names)
         self._headers = HeaderRedaction(self._values, self._json)
+        self._tuple = TupleRedaction(self._values, self._headers)
         self._streams: dict[str, StreamRedaction] = {}
         self._bodies: dict[str, tuple[int, int | None]] = {}  # declared and actual octets, by exchange
         self.failures = 0
@@ -97,7 +97,7 @@ class Redactor:
     def redact_tuple(self, members: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """The interoperability tuple: names and versions of products stay, the endpoint becomes a redacted path."""
         try:
-            return {self._tuple_name(name): self._tuple_member(name, value) for name, value in members.items()}
+            return self._tuple.redact(members)
         except Exception:  # see `feed`
             return {}
 
@@ -124,7 +124,11 @@ class Redactor:
                 return chunks
             case ResponseBody():
                 self._count_octets(observation)
-                return [replace(observation, body=redact_body(observation.body, self._json))]
+                body = replace(observation, body=redact_body(observation.body, self._json))
+                if observation.body.is_captured or observation.exchange not in self._streams:
+                    return [body]
+                # The rest of the stream was not captured, so that nothing completes what waits.
+                return [*_chunks(observation.exchange, self._streams.pop(observation.exchange).end()), body]
             case ExchangeEnded():
                 observation = self._with_octets(observation)
                 code = observation.reset_code
@@ -223,27 +227,6 @@ class Redactor:
         tree: JsonTree = value
         redacted = self._json.identifier(tree) if kind in ("id", "token") else self._json.free(tree)
         return dump_json(redacted)  # type: ignore[arg-type]
-
-    def _tuple_name(self, name: str) -> str:
-        return name if is_product_name(name) else self._values.text(name, "name")
-
-    def _tuple_member(self, name: str, value: JsonValue) -> JsonValue:
-        if isinstance(value, dict):
-            return {self._tuple_name(inner): self._tuple_member(inner, member) for inner, member in value.items()}
-        if isinstance(value, list):
-            return [self._tuple_member(name, item) for item in value]
-        if not isinstance(value, str):
-            return value
-        if name == "endpoint":
-            return self._values.uri(value)
-        if name == "revision":
-            return self._headers.version(value)
-        product, slash, version = value.partition("/")
-        if is_product_name(product) and (not slash or is_product_version(version)):
-            return value
-        if name in _HEADERS_OF_TUPLE:
-            return self._headers.value(_HEADERS_OF_TUPLE[name], value)
-        return value if is_product_version(value) else self._values.text(value)
 
 
 def _may_call_tool(request: RequestSeen) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_wire.privacy.allow_lists import HEADER_NAMES, MEMBER_NAMES, META_KEYS
+from mcp_wire.privacy.allow_lists import HEADER_NAMES, MEMBER_NAMES, META_KEYS, TUPLE_NAMES
 from mcp_wire.privacy.labels import is_label
 from mcp_wire.privacy.secret_search import secret_in_header, secret_in_member, secrets_in
 from mcp_wire.transcript.document import (
@@ -40,9 +40,8 @@ PART_MEMBERS: Final = frozenset(
     | {"started_ms", "body_ms", *BODY_MEMBERS, *ENDING_MEMBERS}
 )
 CHUNK_MEMBERS: Final = frozenset({"t_ms", "text", "base64"})
-TUPLE_MEMBERS: Final = frozenset({"client", "server", "intermediaries", "endpoint", "name", "version"})
 PUBLIC_NAMES: Final = (
-    DOCUMENT_MEMBERS | EXCHANGE_MEMBERS | PART_MEMBERS | CHUNK_MEMBERS | TUPLE_MEMBERS | MEMBER_NAMES | META_KEYS
+    DOCUMENT_MEMBERS | EXCHANGE_MEMBERS | PART_MEMBERS | CHUNK_MEMBERS | TUPLE_NAMES | MEMBER_NAMES | META_KEYS
 )
 
 _DATA: Final = "\ndata:"
