@@ -209,7 +209,7 @@ def test_a_judge_that_does_not_start(tmp_path: Path) -> None:
 
     with pytest.raises(OSError) as refused:
         with_judge(tmp_path, Heard(), use, "no.such.module")
-    assert refused.value.strerror == "the judge's process did not start"
+    assert refused.value.strerror == ("the judge's process did not start (ModuleNotFoundError: No module named 'no')")
 
 
 def test_a_rule_that_raises_is_said_once_and_costs_its_own_verdict_only(tmp_path: Path) -> None:

@@ -86,6 +86,8 @@ class ExchangeReader:
     def body(self, seen: ResponseBody) -> Iterator[Fact]:
         content = ResponseContent(self.exchange, seen.t_ms, seen.body)
         self.exchange.content = content
+        if not seen.body.is_captured:
+            self._events = None  # what a stream brought of its next event may be all that was missing of it
         content.messages = messages_of(seen.body.value, self.exchange, seen.t_ms, "server", content.path)
         yield content
         yield from content.messages

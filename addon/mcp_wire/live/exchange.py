@@ -31,8 +31,15 @@ from mcp_wire.wire.observation import (
     ResponseChunk,
     ResponseSeen,
 )
+from mcp_wire.wire.sse import MAX_EVENT_BYTES
+
+MAX_UNFINISHED_OCTETS: Final = 256 * 1024 * 1024
+"""Of events that are not complete yet, over all streams; a stream whose event grows beyond it is read no further. One
+alone is bounded by what an event may be; thousands at a time are not."""
+TOO_MUCH_UNFINISHED: Final = "too many events were unfinished at the same time"
 
 _NOT_HEADED: Final = Decoder((), failed="no response head was seen")
+_BLANK_LINES: Final = (b"\n\n", b"\n\r", b"\r\r")
 
 
 class Exchanges:
@@ -40,6 +47,7 @@ class Exchanges:
 
     def __init__(self) -> None:
         self._running: dict[str, _Exchange] = {}
+        self._unfinished = 0
 
     def take(self, entry: Entry) -> Iterator[tuple[Origin, Observation]]:
         """The observations that this part makes. Of an exchange that is not MCP, none."""
@@ -51,14 +59,19 @@ class Exchanges:
         exchange = self._running.get(name)
         if exchange is None:
             return
+        before, over = exchange.unfinished, True
         try:
             for observation in exchange.take(at, part):
                 yield exchange.origin, observation
-        except BaseException:
-            self._running.pop(name, None)
-            raise
-        if exchange.is_foreign or isinstance(part, EndPart):
-            self._running.pop(name, None)
+            over = exchange.is_foreign or isinstance(part, EndPart)
+        finally:
+            if over:
+                del self._running[name]
+            self._unfinished += (0 if over else exchange.unfinished) - before
+        if not over and self._unfinished > MAX_UNFINISHED_OCTETS and exchange.unfinished > before:
+            self._unfinished -= exchange.unfinished
+            for observation in exchange.give_up(at + 1, TOO_MUCH_UNFINISHED):
+                yield exchange.origin, observation
 
 
 @dataclass(slots=True)
@@ -67,6 +80,9 @@ class _Exchange:
     origin: Origin
     is_foreign: bool = False
     """It is another protocol's, on the same endpoint."""
+    unfinished: int = 0
+    """Octets since the last blank line of its event stream, as far as they are kept."""
+    _latest: bytes = b""
     _events: bool = False
     _headed: bool = False
     _decoder: Decoder = _NOT_HEADED
@@ -85,7 +101,7 @@ class _Exchange:
                     self.name, milliseconds(at), part.status, part.headers, part.boundaries_observed, part.http_version
                 )
             case LostPart():
-                yield from self._lost(at, part.why)
+                yield from self.give_up(at, part.why)
             case EndPart():
                 yield from self._end(at, part)
 
@@ -101,11 +117,21 @@ class _Exchange:
             return
         decoded = self._decoder.feed(data)
         if decoded or self._decoder.failed is None:
+            self._note_unfinished(decoded)
             yield ResponseChunk(self.name, milliseconds(at), decoded)
         if self._decoder.failed is not None:
-            yield from self._lost(at + 1, self._decoder.failed)
+            yield from self.give_up(at + 1, self._decoder.failed)
 
-    def _lost(self, at: Microseconds, why: str) -> Iterator[Observation]:
+    def _note_unfinished(self, data: bytes) -> None:
+        text = self._latest + data
+        end = max(map(text.rfind, _BLANK_LINES))
+        unfinished = len(text) - end - 2 if end >= 0 else self.unfinished + len(data)
+        self.unfinished = min(unfinished, MAX_EVENT_BYTES)
+        self._latest = text[-1:]
+
+    def give_up(self, at: Microseconds, why: str) -> Iterator[Observation]:
+        """From here on the content of the response is not captured."""
+        self.unfinished = 0
         if not self._failed:
             self._failed = True
             yield ResponseBody(self.name, milliseconds(at), Body.not_captured(why))

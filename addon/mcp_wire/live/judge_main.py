@@ -7,12 +7,10 @@ import errno
 import gc
 import logging
 import os
-import queue
 import signal
 import sys
-import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import BinaryIO, Final
 
 from mcp_wire.judging.declaration import Rule
@@ -22,6 +20,7 @@ from mcp_wire.live.judge_messages import Explained, Finished, Message, Opened, O
 from mcp_wire.live.observer import Observer, ObserverSettings
 from mcp_wire.live.output import OutputFolder, files_in
 from mcp_wire.live.parts import AskPart, Entry
+from mcp_wire.live.read_ahead import ReadAhead
 from mcp_wire.protocol.profiles import PROFILES
 from mcp_wire.reports.explanation import explanations_text
 from mcp_wire.reports.human_report import Style
@@ -33,8 +32,8 @@ EXPLANATION_WIDTH: Final = 78
 GC_THRESHOLD: Final = 50_000
 """One large JSON value is hundreds of thousands of objects, none of them in a cycle; by default all of them would be
 looked through again and again while it is read."""
-MAX_FRAMES_AHEAD: Final = 192
-"""Frames of up to a MiB, or of one larger body, that are read and not judged yet."""
+MAX_MEMORY_OCTETS: Final = 4 * 1024 * 1024 * 1024
+"""Of address space. What asks for more fails: at worst the judge ends, and the traffic goes on without it."""
 LAST_RUN_PATIENCE_S: Final = 5.0
 """The judge of a proxy that was killed goes on until it has written everything, and holds the folder meanwhile."""
 
@@ -48,10 +47,10 @@ def serve(rules: Sequence[Rule] | None = None) -> None:
     _leave_signals_to_the_proxy()
     with contextlib.suppress(OSError, AttributeError):
         os.nice(NICENESS)
+    _limit_memory()
     gc.set_threshold(GC_THRESHOLD)
     telling = _Telling(_own_output())
-    incoming = frames(sys.stdin.buffer)
-    opening = next(incoming, None)
+    opening = next(frames(sys.stdin.buffer), None)
     if not isinstance(opening, Opening):
         return
     chosen = tuple(rules_of(extended=opening.extended) if rules is None else rules)
@@ -66,7 +65,7 @@ def serve(rules: Sequence[Rule] | None = None) -> None:
     telling.tell(Opened())
     telling.tell(_explained(chosen))
     exchanges = Exchanges()
-    for entries in _taken_at_once(incoming):
+    for entries in ReadAhead(sys.stdin.buffer):
         asked = False
         for entry in entries:
             _judge(entry, exchanges, observer, telling)
@@ -78,23 +77,6 @@ def serve(rules: Sequence[Rule] | None = None) -> None:
     for noted in observer.notes(progress=True):
         telling.tell(noted)
     telling.tell(Finished(observer.exchanges, observer.conversations, files_in(opening.output)))
-
-
-def _taken_at_once(incoming: Iterator[list[Entry]]) -> Iterator[list[Entry]]:
-    """What the proxy hands over, read ahead of judging in a thread of its own, so that the proxy need not wait to end.
-
-    The proxy gives up content while too much waits; it cannot see what waits here, so here it is bounded as well.
-    """
-    waiting: queue.Queue[list[Entry] | None] = queue.Queue(MAX_FRAMES_AHEAD)
-
-    def read() -> None:
-        for entries in incoming:
-            waiting.put(entries)
-        waiting.put(None)
-
-    threading.Thread(target=read, daemon=True).start()
-    while (entries := waiting.get()) is not None:
-        yield entries
 
 
 def _explained(rules: Iterable[Rule]) -> Explained:
@@ -144,6 +126,18 @@ def _folder(opening: Opening, rules: Sequence[Rule], telling: _Telling) -> Outpu
             if problem.errno != errno.EBUSY or time.monotonic() - started > LAST_RUN_PATIENCE_S:
                 raise
         time.sleep(0.1)
+
+
+def _limit_memory() -> None:
+    """The tables of what is followed are bounded one by one; this holds for all of it, whatever the traffic does."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    with contextlib.suppress(OSError, ValueError):
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        most = MAX_MEMORY_OCTETS if hard == resource.RLIM_INFINITY else min(MAX_MEMORY_OCTETS, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
 def _own_output() -> BinaryIO:

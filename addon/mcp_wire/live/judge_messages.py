@@ -98,11 +98,21 @@ def framed(content: object) -> bytes:
     return _LENGTH.pack(len(data)) + data
 
 
-def frames(stream: IO[bytes]) -> Iterator[Any]:
-    """What the frames of a stream hold, up to its end. A frame that the other side did not finish is left out."""
+def raw_frames(stream: IO[bytes]) -> Iterator[bytes]:
+    """The frames of a stream, up to its end, still closed. One that the other side did not finish is left out."""
     while len(head := stream.read(_LENGTH.size)) == _LENGTH.size:
         (length,) = _LENGTH.unpack(head)
         data = stream.read(length)
         if len(data) < length:
             return
-        yield pickle.loads(data)
+        yield data
+
+
+def opened(frame: bytes) -> Any:
+    """What a frame holds."""
+    return pickle.loads(frame)
+
+
+def frames(stream: IO[bytes]) -> Iterator[Any]:
+    """What the frames of a stream hold, up to its end."""
+    return map(opened, raw_frames(stream))

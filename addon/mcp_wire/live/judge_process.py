@@ -39,7 +39,18 @@ NOTICEABLE_S: Final = 2.0
 PIPE_OCTETS: Final = 1024 * 1024
 """What a pipe is asked to hold, where the system lets one ask (Linux)."""
 
-_BOOT: Final = "import sys, importlib; sys.path[:] = sys.argv[2:]; importlib.import_module(sys.argv[1]).main()"
+_BOOT: Final = """
+import importlib, sys
+sys.path[:] = sys.argv[2:]
+try:
+    main = importlib.import_module(sys.argv[1]).main
+except Exception as problem:
+    from mcp_wire.live.judge_messages import Refused, framed
+    why = f"the judge's process did not start ({type(problem).__name__}: {problem})"
+    sys.stdout.buffer.write(framed(Refused(why)))
+else:
+    main()
+"""
 
 
 class JudgeProcess:
