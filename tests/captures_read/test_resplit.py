@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mcp_wire.cli.main import main
@@ -70,6 +70,7 @@ def test_one_octet_a_chunk(pieces: list[bytes]) -> None:
 
 
 @given(chunks_of_bytes)
+@example([b"\r", b"", b"\n"])
 def test_one_line_a_chunk(pieces: list[bytes]) -> None:
     lines = [chunk.data for chunk in linewise(chunked(pieces)) if chunk.data]
     assert all(re.fullmatch(rb"[^\r\n]*(?:\r\n|\r|\n)", line) for line in lines[:-1])

@@ -45,6 +45,7 @@ def bytewise(chunks: Sequence[ResponseChunk]) -> Iterator[ResponseChunk]:
 def linewise(chunks: Sequence[ResponseChunk]) -> Iterator[ResponseChunk]:
     """One line with its end a chunk; what came of a line earlier comes with its rest."""
     held = b""
+    following = _next_octets(chunks)
     for number, chunk in enumerate(chunks):
         is_last = number + 1 == len(chunks)
         if not chunk.data and not is_last:
@@ -54,7 +55,7 @@ def linewise(chunks: Sequence[ResponseChunk]) -> Iterator[ResponseChunk]:
         ends = [end.end() for end in _LINE_END.finditer(data)]
         if is_last:
             ends.append(len(data))
-        elif data.endswith(b"\r") and chunks[number + 1].data.startswith(b"\n"):
+        elif data.endswith(b"\r") and following[number] == b"\n":
             ends.pop()
         start = 0
         for end in ends:
@@ -62,6 +63,17 @@ def linewise(chunks: Sequence[ResponseChunk]) -> Iterator[ResponseChunk]:
                 yield replace(chunk, data=data[start:end])
             start = end
         held = data[start:]
+
+
+def _next_octets(chunks: Sequence[ResponseChunk]) -> list[bytes]:
+    """For each chunk the first octet behind it, empty chunks passed over; b"" behind the last."""
+    octets: list[bytes] = []
+    following = b""
+    for chunk in reversed(chunks):
+        octets.append(following)
+        following = chunk.data[:1] or following
+    octets.reverse()
+    return octets
 
 
 def at_random(random: Callable[[], float], others: Iterable[Milliseconds], *, joining: bool = True) -> Cut:
