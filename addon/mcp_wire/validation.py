@@ -15,7 +15,9 @@ from mcp_wire.reports.timeline import SHOWN, Detail, Timeline, timeline_of
 from mcp_wire.rules import rules_of
 from mcp_wire.rules.archived_draft import ARCHIVED_DRAFT_CODES
 from mcp_wire.transcript.document import Document
+from mcp_wire.transcript.interop_tuple import InteropTuple
 from mcp_wire.transcript.reading import observations
+from mcp_wire.transcript.tuple_parts import completed
 from mcp_wire.wire.observation import Observation
 from mcp_wire.wire.strict_json import JsonValue
 
@@ -28,11 +30,13 @@ def validate(
     rules: Iterable[Rule] | None = None,
     redactor: Redactor | None = None,
     on_progress: Callable[[float], None] = lambda share: None,
+    asserted: Mapping[str, JsonValue] | None = None,
 ) -> Report:
     """Judge one transcript. `rules` None: the default rule set. Raises nothing for any document.
 
     `redactor`: gives the labels in messages; a timeline made with the same one has the same labels. `on_progress` is
-    told from time to time which share of the transcript has been judged, from 0 to 1.
+    told from time to time which share of the transcript has been judged, from 0 to 1. `asserted`: what an operator says
+    of the interoperability tuple (`asserted_parts`).
     """
     redactor = redactor or Redactor()
     chosen = tuple(rules_of() if rules is None else rules)
@@ -44,15 +48,19 @@ def validate(
     )
     judge = Judge(rules_in(document.profile, chosen), conversation, redactor.show)
     judge.consider(document)
+    shown = InteropTuple(document.profile or "", asserted)
     if document.is_judged:
         told = observations(document)
         for number, observation in enumerate(told):
             judge.feed(observation)
-            redactor.feed(observation)  # so that messages name things as a live run would, which redacts as it judges
+            # As a live run does, which redacts as it judges, so that messages name things as it would.
+            shown.take(redactor.feed(observation))
             if number % PROGRESS_STEP == 0:
                 on_progress(number / len(told))
         judge.finish()
-    return report_of(judge, document.profile, redactor.redact_tuple(document.interoperability_tuple), chosen)
+    # What the document says stands: the edge that wrote it saw more, and so may its author have done.
+    members = completed(redactor.redact_tuple(document.interoperability_tuple), shown.members)
+    return report_of(judge, document.profile, members, chosen)
 
 
 def redacted_timeline(

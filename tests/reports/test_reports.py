@@ -120,9 +120,9 @@ def test_colour_is_a_matter_of_style_only() -> None:
 def test_the_json_report_has_every_promised_member() -> None:
     report = json.loads(json_report.report_text(judged(INTERRUPTED)))
     assert set(report) == {
-        *("valid", "profile", "draft", "normative", "tuple", "findings", "recovery", "coverage"),
+        *("valid", "profile", "draft", "normative", "tuple", "findings", "recovery", "coverage", "tuple_unknown"),
     }
-    assert report["tuple"] == INTERRUPTED["tuple"]
+    assert report["tuple"] == INTERRUPTED["tuple"] | {"endpoint": "/mcp", "revision": "2025-11-25"}
     finding = next(one for one in report["findings"] if one["code"] == "invalid_post_accept")
     assert set(finding) == {
         *("level", "code", "path", "message", "exchange", "party", "layer", "count", "citation", "fix"),

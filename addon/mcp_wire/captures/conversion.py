@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -27,6 +27,7 @@ from mcp_wire.reports.model import NamedReport, Report
 from mcp_wire.rules import rules_of
 from mcp_wire.transcript.journal import JournalHeader
 from mcp_wire.wire.observation import Observation, RequestSeen
+from mcp_wire.wire.strict_json import JsonValue
 
 EXPECTED: Final = ".expected.json"
 _FOLDER_MODE: Final = 0o700
@@ -50,7 +51,7 @@ class Conversion:
     """Makes transcripts in a folder; a context manager. Without `commit`, nothing is left of it. Raises OSError.
 
     `rules` None: the default set. `profile` None: each conversation by its own evidence. `say` hears, in sentences, of
-    what limits made incomplete.
+    what limits made incomplete. `asserted`: what an operator says of the interoperability tuple.
     """
 
     def __init__(
@@ -59,9 +60,10 @@ class Conversion:
         rules: Sequence[Rule] | None = None,
         profile: Profile | None = None,
         say: Callable[[str], None] = lambda sentence: None,
+        asserted: Mapping[str, JsonValue] | None = None,
     ) -> None:
         self._output = output
-        self._settings = ObserverSettings(tuple(rules_of() if rules is None else rules), profile)
+        self._settings = ObserverSettings(tuple(rules_of() if rules is None else rules), profile, asserted or {})
         self._say = say
         self._made = _make_folder(output)
         self._staging = Path(tempfile.mkdtemp(prefix=".converting-", dir=output))

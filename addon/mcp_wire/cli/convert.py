@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -12,11 +12,13 @@ from mcp_wire.captures.conversion import Conversion, Converted
 from mcp_wire.captures.kinds import STANDARD_INPUT, capture_in, opened
 from mcp_wire.captures.replay import Index
 from mcp_wire.captures.stored import Capture, UnreadableCapture
+from mcp_wire.cli.arguments import add_tuple_to, asserted_tuple
 from mcp_wire.cli.streams import UsageError, abandon_standard_output, complain, reason, shown_name, write_output
 from mcp_wire.judging.declaration import Rule
 from mcp_wire.protocol.profiles import PROFILES, Profile
 from mcp_wire.reports.model import Report
 from mcp_wire.rules import rules_of
+from mcp_wire.wire.strict_json import JsonValue
 
 PROGRAM: Final = "mcp-conformance"
 AUTO: Final = "auto"
@@ -45,12 +47,14 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help=f"profile to judge by: {', '.join(PROFILES)}; or {AUTO}, each conversation by its own evidence ({AUTO})",
     )
     parser.add_argument("--extended", action="store_true", help="judge by the extended rule set as well")
+    add_tuple_to(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Convert. Returns the exit code; raises UsageError where the folder cannot be written."""
     profile = None if options.profile == AUTO else PROFILES[options.profile]
+    asserted = asserted_tuple(options)
     with contextlib.ExitStack() as files:
         captures: list[tuple[str, BinaryIO]] = []
         for name in options.captures:
@@ -60,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
                 complain(PROGRAM, f"{shown_name(name)}: cannot be read: {reason(problem)}")
         if len(captures) < len(options.captures):
             return UNUSABLE
-        return converted(captures, options.output, rules_of(extended=options.extended), profile)
+        return converted(captures, options.output, rules_of(extended=options.extended), profile, asserted)
 
 
 def converted(
@@ -68,8 +72,11 @@ def converted(
     output: str,
     rules: Sequence[Rule] | None = None,
     profile: Profile | None = None,
+    asserted: Mapping[str, JsonValue] | None = None,
 ) -> int:
     """Convert named, open captures into a folder. `rules` None: the default set.
+
+    `asserted`: what an operator says of the interoperability tuple.
 
     Returns the exit code; raises UsageError.
     """
@@ -81,7 +88,7 @@ def converted(
     if indexed is None:
         return UNUSABLE
     try:
-        with Conversion(Path(output), rules, profile, complaints.hear) as conversion:
+        with Conversion(Path(output), rules, profile, complaints.hear, asserted) as conversion:
             for name, capture, index in indexed:
                 complaints.about(name, index)
                 made = conversion.convert(_stem(name), capture, index)

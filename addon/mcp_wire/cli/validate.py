@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from mcp_wire.baseline import BaselineError, Entry, applied, baseline_text, read_baseline, stale, updated
+from mcp_wire.cli.arguments import add_tuple_to, asserted_tuple
 from mcp_wire.cli.progress import Progress
 from mcp_wire.cli.streams import (
     STANDARD_INPUT,
@@ -32,6 +33,7 @@ from mcp_wire.rules import ALL_RULES, own_findings, rules_of
 from mcp_wire.transcript.places import exchange_lines
 from mcp_wire.transcript.reading import TranscriptInputError, read_document
 from mcp_wire.validation import redacted_timeline, validate
+from mcp_wire.wire.strict_json import JsonValue
 
 type Run = Callable[[argparse.Namespace], int]
 
@@ -81,6 +83,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         action="store_true",
         help="write --baseline anew, so that it accepts what would fail now and nothing that is gone",
     )
+    add_tuple_to(parser)
     parser.set_defaults(run=run)
 
 
@@ -89,9 +92,10 @@ def run(options: argparse.Namespace) -> int:
     required = _codes("--require", options.require)
     chosen = _chosen(options)
     baseline = _baseline(options)
+    asserted = asserted_tuple(options)
     form = FORMS[options.report]
     fail_on: Level = "warning" if options.fail_on == "warning" else "error"
-    reports = _validated(_transcripts(options.transcripts), chosen, form)
+    reports = _validated(_transcripts(options.transcripts), chosen, form, asserted)
     if reports is None:
         return UNUSABLE
     if baseline is not None:
@@ -122,7 +126,9 @@ def _transcripts(names: Sequence[str]) -> list[str]:
     return kept
 
 
-def _validated(names: Sequence[str], chosen: tuple[Rule, ...], form: Form) -> list[NamedReport] | None:
+def _validated(
+    names: Sequence[str], chosen: tuple[Rule, ...], form: Form, asserted: Mapping[str, JsonValue]
+) -> list[NamedReport] | None:
     """A report for each transcript; None where one of them cannot be used, which has then been complained of."""
     reports: list[NamedReport] = []
     unusable = False
@@ -145,7 +151,7 @@ def _validated(names: Sequence[str], chosen: tuple[Rule, ...], form: Form) -> li
                 )
             if not unusable:
                 redactor = Redactor()
-                report = validate(document, chosen, redactor, progress.within)
+                report = validate(document, chosen, redactor, progress.within, asserted)
                 timeline = None if form.detail is None else redacted_timeline(document, report, redactor, form.detail)
                 lines = exchange_lines(text.decode("utf-8", "replace"))
                 reports.append(NamedReport(shown_name(name), report, timeline, lines))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
@@ -15,12 +15,14 @@ from mcp_wire.judging.finding import Finding
 from mcp_wire.judging.judge import Judge
 from mcp_wire.judging.recovery import Advice
 from mcp_wire.live.directory import ConversationIdentity, Origin
-from mcp_wire.live.interop_tuple import InteropTuple
 from mcp_wire.reports.model import Report
 from mcp_wire.transcript.document import Document
+from mcp_wire.transcript.interop_tuple import InteropTuple
 from mcp_wire.transcript.journal import JournalHeader
+from mcp_wire.transcript.tuple_parts import NONE
 from mcp_wire.validation import report_of, rules_in
 from mcp_wire.wire.observation import Ended, ExchangeEnded, Observation, RequestSeen, ResponseChunk, ResponseSeen
+from mcp_wire.wire.strict_json import JsonValue
 
 MAX_EXCHANGES_NAMED: Final = 4_096
 """Exchanges, ended ones included, of which both names are known: ours and the edge's."""
@@ -51,7 +53,13 @@ class LiveConversation:
     `x-1`, `x-2`, … in the order of their requests."""
 
     def __init__(
-        self, identity: ConversationIdentity, rules: tuple[Rule, ...], redactor: Redacting, *, noting: bool = False
+        self,
+        identity: ConversationIdentity,
+        rules: tuple[Rule, ...],
+        redactor: Redacting,
+        *,
+        noting: bool = False,
+        asserted: Mapping[str, JsonValue] | None = None,
     ) -> None:
         self.identity = identity
         self._rules = rules
@@ -65,7 +73,7 @@ class LiveConversation:
         self.is_judged = document.is_judged
         # What is not judged is said so by the same rule that says it of a document.
         self._opening = [] if document.is_judged else self._judge.consider(document)
-        self._tuple = InteropTuple(identity.profile)
+        self._tuple = InteropTuple(identity.profile, asserted)
         self._begun = False
         self._recording = True
         self._zero_us: int | None = None
@@ -140,7 +148,8 @@ class LiveConversation:
         return self._flows.get(exchange)
 
     def _record(self, origin: Origin, redacted: list[Observation], step: Step) -> None:
-        learned = self._tuple.take(origin, redacted)
+        plain = NONE if origin.endpoint.startswith("http:") else None
+        learned = self._tuple.take(redacted, origin.tls or plain)
         if learned or not self._begun:
             self._begun = True
             identity = self.identity

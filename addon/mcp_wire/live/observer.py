@@ -6,8 +6,8 @@ Knows neither mitmproxy nor the disk: files are an argument. Nothing raises out 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from mcp_wire.judging.declaration import Rule
@@ -68,10 +68,11 @@ class Files(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ObserverSettings:
-    """`profile` None: each conversation by its own evidence."""
+    """`profile` None: each conversation by its own evidence. `asserted`: an operator's words for the tuple."""
 
     rules: tuple[Rule, ...]
     profile: Profile | None = None
+    asserted: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 class Observer:
@@ -187,7 +188,9 @@ class Observer:
         conversation = self._conversations.get(identity)
         if conversation is None:
             noting = self._notes is not None
-            conversation = LiveConversation(identity, self._settings.rules, self._redactor(), noting=noting)
+            conversation = LiveConversation(
+                identity, self._settings.rules, self._redactor(), noting=noting, asserted=self._settings.asserted
+            )
             self._conversations[identity] = conversation
             self._origins[identity] = placement.origin
             self.conversations += 1

@@ -73,6 +73,8 @@ def _conversation(named: NamedReport) -> JsonObject:
     endpoint = report.interoperability_tuple.get("endpoint")
     if isinstance(endpoint, str):
         facts.append(["endpoint", printable(endpoint)])
+    if report.tuple_unknown and not of_the_run:
+        facts.append(["not known", ", ".join(report.tuple_unknown)])
     return {
         "transcript": printable(named.transcript),
         "verdict": verdict(report),

@@ -99,6 +99,8 @@ def _report(named: NamedReport, style: Style) -> Iterator[str]:
     about = " · ".join(f"{side} {peer}" for side, peer in peers(report.interoperability_tuple))
     if about:
         yield from style.paragraph(about)
+    if report.tuple_unknown:
+        yield from style.paragraph(f"not known (--tuple NAME=VALUE tells): {', '.join(report.tuple_unknown)}")
     yield ""
     yield from _groups(report.findings, named, style)
     yield from _not_listed(report, style)

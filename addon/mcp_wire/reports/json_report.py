@@ -60,6 +60,8 @@ def report_object(report: Report) -> JsonObject:
         "recovery": [advice_object(advice) for advice in report.recovery],
         "coverage": {code: _coverage(coverage) for code, coverage in report.coverage.items()},
     }
+    if report.tuple_unknown:
+        members["tuple_unknown"] = list(report.tuple_unknown)
     if report.findings_dropped:
         members["findings_dropped"] = report.findings_dropped
     if report.hidden:

@@ -108,6 +108,8 @@ def _about(named: NamedReport) -> str:
     endpoint = members.get("endpoint")
     if isinstance(endpoint, str):
         rows.append(("endpoint", code(endpoint)))
+    if named.report.tuple_unknown:
+        rows.append(("not known", ", ".join(map(code, named.report.tuple_unknown))))
     # In a table a bar ends the cell even within code.
     table = "\n".join(f"| {name} | {value.replace('|', chr(92) + '|')} |" for name, value in rows)
     return f"| | |\n|---|---|\n{table}"

@@ -14,6 +14,7 @@ from mcp_wire.judging.finding import Finding, Level
 from mcp_wire.judging.ledger import Coverage, Outcome
 from mcp_wire.judging.recovery import Advice
 from mcp_wire.reports.timeline import Timeline, exchange_number
+from mcp_wire.transcript.tuple_parts import unknown_parts
 from mcp_wire.wire.strict_json import JsonValue
 
 SEVERITY: Final[dict[Level, int]] = {"error": 2, "warning": 1, "info": 0}
@@ -76,6 +77,11 @@ class Report:
     """Findings that do not count, because a baseline accepts them."""
     hidden: int = 0
     """Findings that count, and that the reader did not want to see (`--show`)."""
+
+    @property
+    def tuple_unknown(self) -> tuple[str, ...]:
+        """Parts of the interoperability tuple that nobody has told."""
+        return unknown_parts(self.interoperability_tuple)
 
     @property
     def valid(self) -> bool:

@@ -1,19 +1,20 @@
 """The interoperability tuple: who spoke with whom, over what, as far as the beginning of a conversation shows it.
 
-It is read from redacted observations only, so it can show nothing that the transcript itself does not. What redaction
-replaced by a label is unknown, and unknown parts are absent.
+Live, it is read from redacted observations only, so it can show nothing that the transcript itself does not. What
+redaction replaced by a label is unknown, and unknown parts are absent. What the traffic does not show, the operator may
+say; what it shows, it shows better.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from mcp_wire.conversation.exchange_reader import ExchangeReader
 from mcp_wire.conversation.facts import Fact, Message
 from mcp_wire.conversation.profile_selection import bundled
-from mcp_wire.live.directory import Origin
 from mcp_wire.privacy.labels import is_label
+from mcp_wire.transcript.tuple_parts import completed
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.observation import ExchangeEnded, Observation, RequestSeen, ResponseBody, ResponseChunk, ResponseSeen
 from mcp_wire.wire.strict_json import JsonValue
@@ -29,9 +30,11 @@ _SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 class InteropTuple:
     """The tuple of one conversation, growing while its first exchanges are read."""
 
-    __slots__ = ("_left", "_members", "_readers")
+    __slots__ = ("_asserted", "_left", "_members", "_readers")
 
-    def __init__(self, profile: str) -> None:
+    def __init__(self, profile: str, asserted: Mapping[str, JsonValue] | None = None) -> None:
+        """`asserted`: what an operator says (see `asserted_parts`)."""
+        self._asserted = asserted or {}
         self._members: dict[str, JsonValue] = {}
         self._readers: dict[str, ExchangeReader] = {}
         self._left = EXCHANGES_READ
@@ -42,15 +45,15 @@ class InteropTuple:
     @property
     def members(self) -> dict[str, JsonValue]:
         """A copy, in a fixed order."""
-        return {name: self._members[name] for name in _ORDER if name in self._members}
+        return completed(self._members, self._asserted)
 
-    def take(self, origin: Origin, redacted: Iterable[Observation]) -> bool:
-        """Read on. True if something was learned."""
+    def take(self, redacted: Iterable[Observation], tls: str | None = None) -> bool:
+        """Read on. True if something was learned. `tls`: the version with which the requests were sent, or `none`."""
         if not self._left and not self._readers:
             return False
         learned = False
         for observation in redacted:
-            for name, value in self._told(origin, observation):
+            for name, value in self._told(observation, tls):
                 if name == "intermediaries":
                     learned = self._passed_through(value) or learned
                 elif name not in self._members:
@@ -58,13 +61,13 @@ class InteropTuple:
                     learned = True
         return learned
 
-    def _told(self, origin: Origin, observation: Observation) -> Iterator[tuple[str, JsonValue]]:
+    def _told(self, observation: Observation, tls: str | None) -> Iterator[tuple[str, JsonValue]]:
         if isinstance(observation, RequestSeen):
             if not self._left:
                 return
             self._left -= 1
             reader = self._readers[observation.exchange] = ExchangeReader(0, observation)
-            yield from _of_request(origin, observation)
+            yield from _of_request(observation, tls)
             yield from _named(reader.request(observation))
             return
         found = self._readers.get(observation.exchange)
@@ -94,23 +97,10 @@ class InteropTuple:
         return True
 
 
-_ORDER: Final = (
-    "client",
-    "server",
-    "intermediaries",
-    "endpoint",
-    "revision",
-    "http_version",
-    "tls",
-    "user_agent",
-    "server_software",
-)
-
-
-def _of_request(origin: Origin, request: RequestSeen) -> Iterator[tuple[str, JsonValue]]:
+def _of_request(request: RequestSeen, tls: str | None) -> Iterator[tuple[str, JsonValue]]:
     yield from _known("endpoint", request.path.partition("?")[0])
     yield from _known("http_version", request.http_version)
-    yield from _known("tls", origin.tls)
+    yield from _known("tls", tls)
     yield from _known("user_agent", request.headers.get("user-agent"))
     yield from _via(request.headers)
 
