@@ -148,7 +148,8 @@ def test_a_click_on_an_event_shows_its_lines_headers_chunks_and_clause(demonstra
     page = demonstration.page
     lane = demonstration.state("state.shown.laneOf.get(state.shown.byIndex.get(2))")
     x = demonstration.state("toPixel(5100)")
-    page.locator("#timeline canvas").click(position={"x": x, "y": 24 + 46 * lane + 25})
+    canvas = page.locator("#timeline canvas")
+    canvas.click(position={"x": x, "y": 24 + 46 * lane + 25})
     details = demonstration.text("#details")
     for part in (
         "unrelated_message_on_stream",
@@ -160,14 +161,14 @@ def test_a_click_on_an_event_shows_its_lines_headers_chunks_and_clause(demonstra
         "Mcp-Session-Id",
     ):
         assert part in details
-    page.mouse.move(600, 300)
+    canvas.hover(position={"x": 400, "y": 40})
     page.keyboard.down("Control")
     page.mouse.wheel(0, -400)
     page.keyboard.up("Control")
     demonstration.wait_until("state.to - state.from < 0.8 * (state.shown.to - state.shown.from)")
     before = demonstration.state("state.from")
     page.mouse.down()
-    page.mouse.move(500, 300, steps=4)
+    canvas.hover(position={"x": 300, "y": 40})
     page.mouse.up()
     assert demonstration.state("state.from") > before
 
