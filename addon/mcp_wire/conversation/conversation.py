@@ -47,6 +47,7 @@ from mcp_wire.conversation.tasks import Tasks
 from mcp_wire.conversation.tool_definitions import ToolDefinitions
 from mcp_wire.conversation.tool_hints import ToolHints
 from mcp_wire.conversation.tool_interfaces import ToolInterfaces
+from mcp_wire.protocol.error_codes import INVALID_PARAMS, METHOD_NOT_FOUND, MODERN_CODES, RESOURCE_NOT_FOUND
 from mcp_wire.protocol.profiles import Profile
 from mcp_wire.wire.jsonrpc import id_key
 from mcp_wire.wire.observation import Milliseconds
@@ -58,9 +59,10 @@ MAX_RECENT_EXCHANGES: Final = 256
 MAX_UNPROVEN_FACTS: Final = 64
 """Of a server that has not yet shown which revision it speaks, over all exchanges."""
 
+ABOUT_THE_CALL: Final = frozenset({METHOD_NOT_FOUND, INVALID_PARAMS, RESOURCE_NOT_FOUND})
+"""A 404 with one of these errors is about what was asked for, and not about the session."""
 RESUMPTION_REFUSALS: Final = frozenset({400, 404, 405})
 """No streams here, or none with this event id; what else is refused with 4xx may work later."""
-MODERN_ERROR_CODES: Final = (-32020, -32021, -32022)
 
 
 @dataclass(slots=True)
@@ -230,11 +232,13 @@ class Conversation:
                 session.get_not_allowed = session.get_not_allowed or exchange
             if exchange.stream is not None:
                 exchange.stream.resumption_refused = exchange
-        if head.status == 404 and request.session_id is not None and request.session_id == session.id:
-            if request.method.upper() == "POST":
+        if request.session_id is not None and request.session_id == session.id:
+            if head.status == 404 and request.method.upper() == "POST":
                 session.refused = session.refused or exchange
-            elif request.method.upper() == "GET" and request.last_event_id is None:
+            elif head.status in (400, 404) and request.method.upper() == "GET" and request.last_event_id is None:
                 session.refused_get = exchange
+        if head.is_success and request.session_id is not None and request.session_id == session.id:
+            session.outlived_refusal = session.outlived_refusal or _was_sent_after(request, session.refused)
         if request.method.upper() == "DELETE" and head.is_success and request.session_id is not None:
             session.deleted = session.deleted or exchange
         if head.is_success and "authorization" not in request.headers:
@@ -282,6 +286,8 @@ class Conversation:
         if message.sender == "server":
             exchange.messages += 1
             self.delivered.take(message)
+            if session.refused is exchange and message.error_code in ABOUT_THE_CALL:
+                session.refused = None
         if message.is_request:
             message.call = self._open_call(session, message)
         elif message.is_response:
@@ -381,7 +387,7 @@ class Conversation:
         if message.sender != "server":
             return
         result, call = message.result, message.call
-        if message.error_code in MODERN_ERROR_CODES or (result is not None and "resultType" in result):
+        if message.error_code in MODERN_CODES or (result is not None and "resultType" in result):
             self.server_is_modern = True
         if call is None:
             return
@@ -401,3 +407,9 @@ class Conversation:
         self.idle_ends.take(ending)
         self.subscriptions.take_ending(ending)
         self.interruptions.take_ending(ending)
+
+
+def _was_sent_after(request: Request, answered: Exchange | None) -> bool:
+    """As far as times show it: False where they are not known."""
+    head = answered.head if answered is not None else None
+    return head is not None and head.t_ms is not None and request.t_ms is not None and request.t_ms > head.t_ms

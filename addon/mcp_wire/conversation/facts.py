@@ -91,6 +91,8 @@ class Exchange:
     """Some event was larger or deeper than is read, so that messages of its stream may have been missed."""
     unproven: list[Event | Message] = field(default_factory=list)
     """What the server sent here before it had shown that it speaks the revision in force (2026-07-28), up to a few."""
+    reissues: Reissues | None = None
+    """Where its request was interrupted and sent again, or is such a repetition: all repetitions together."""
 
     @property
     def path(self) -> str:
@@ -171,6 +173,14 @@ class Exchange:
     def unanswered_calls(self) -> list[Call]:
         """The client requests of this exchange that no response was seen for, on whatever stream."""
         return [call for call in self.calls if not call.responses]
+
+
+@dataclass(slots=True, eq=False)
+class Reissues:
+    """How often one interrupted request was sent again until it was answered, by what may be the same client."""
+
+    latest: Exchange
+    count: int = 1
 
 
 @dataclass(slots=True)
@@ -451,11 +461,13 @@ class Session:
     deleted: Exchange | None = None
     """The DELETE that the server accepted (2xx)."""
     refused: Exchange | None = None
-    """The first POST with this session id that was answered 404."""
+    """The first POST with this session id that was answered 404, for another reason than the call that it carried."""
+    outlived_refusal: bool = False
+    """A request that was sent after that 404 succeeded, so that the session was alive."""
     get_not_allowed: Exchange | None = None
     """The first GET that was answered 405: the server offers no streams to listen to or to resume."""
     refused_get: Exchange | None = None
-    """The latest GET with this session id, resuming nothing, that was answered 404."""
+    """The latest GET with this session id, resuming nothing, that was answered 400 or 404."""
     exchanges: int = 0
     first_exchange: Exchange | None = None
     latest_exchange: Exchange | None = None

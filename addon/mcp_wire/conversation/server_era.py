@@ -9,22 +9,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Limit, Memory
 from mcp_wire.conversation.clients import authorization_mark, client_info_mark, sender_mark
 from mcp_wire.conversation.facts import Message, Request
+from mcp_wire.protocol.error_codes import METHOD_NOT_FOUND, MODERN_CODES, UNSUPPORTED_VERSION
 from mcp_wire.protocol.profiles import is_modern_version
 from mcp_wire.wire.observation import Milliseconds
 from mcp_wire.wire.strict_json import JsonValue
-
-METHOD_NOT_FOUND: Final = -32601
-UNSUPPORTED_VERSION: Final = -32022
-MODERN_REFUSALS: Final = (-32020, -32021, UNSUPPORTED_VERSION)
 
 MAX_VERSIONS_REMEMBERED: Final = 64
 MAX_VERSION_LENGTH: Final = 64
 """A longer text is no version that anybody could support."""
 MAX_CREDENTIALS_REMEMBERED: Final = 256
 MAX_CLIENTS_REMEMBERED: Final = 1_024
+
+LISTED_VERSIONS: Final = Memory("versions in the server's own list", ())
+INITIALIZED_VERSIONS: Final = Memory("versions that an initialize was answered with", ())
+DISCOVERED: Final = Memory("capabilities that server/discover gave to different credentials", ())
+REFUSALS: Final = Memory("clients whose latest request was refused for its version", ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +62,22 @@ class ServerEra:
 
     supported: SupportedVersions | None = None
     """The latest list of versions."""
-    initialized: BoundedTable[str, VersionProof] = field(default_factory=lambda: BoundedTable(MAX_VERSIONS_REMEMBERED))
+    initialized: BoundedTable[str, VersionProof] = field(
+        default_factory=lambda: BoundedTable(MAX_VERSIONS_REMEMBERED, memory=INITIALIZED_VERSIONS)
+    )
     """Versions that an `initialize` was answered with, and when last."""
     discovered: BoundedTable[bytes, dict[str, JsonValue]] = field(
-        default_factory=lambda: BoundedTable(MAX_CREDENTIALS_REMEMBERED)
+        default_factory=lambda: BoundedTable(MAX_CREDENTIALS_REMEMBERED, memory=DISCOVERED)
     )
     """The capabilities of the latest DiscoverResult, by the credentials that asked for it."""
     refused_discovery: Message | None = None
     """The first "method not found" for a server/discover from a server that had not yet shown to be modern."""
     refusal_before: ModernRefusal | None = None
     """The modern refusal that the sender of the current request got for its request before."""
-    _refusals: BoundedTable[bytes, ModernRefusal] = field(default_factory=lambda: BoundedTable(MAX_CLIENTS_REMEMBERED))
+    _refusals: BoundedTable[bytes, ModernRefusal] = field(
+        default_factory=lambda: BoundedTable(MAX_CLIENTS_REMEMBERED, memory=REFUSALS)
+    )
+    _listed_limit: Limit = field(default_factory=lambda: Limit(LISTED_VERSIONS, f"{MAX_VERSIONS_REMEMBERED}"))
 
     @property
     def is_modern_only(self) -> bool:
@@ -108,7 +115,7 @@ class ServerEra:
             return
         request = call.request.exchange.request
         head = message.exchange.head
-        if message.error_code in MODERN_REFUSALS and head is not None and head.status == 400:
+        if message.error_code in MODERN_CODES and head is not None and head.status == 400:
             self._refused(request, message)
         if call.method == "server/discover" and message.error_code == METHOD_NOT_FOUND and not server_is_modern:
             self.refused_discovery = self.refused_discovery or message
@@ -130,6 +137,8 @@ class ServerEra:
                 if isinstance(version, str) and len(version) <= MAX_VERSION_LENGTH
             )
             self.supported = SupportedVersions(versions, t_ms, len(listed) <= MAX_VERSIONS_REMEMBERED)
+            if not self.supported.whole:
+                self._listed_limit.lose()
 
     def _refused(self, request: Request, message: Message) -> None:
         assert message.error_code is not None

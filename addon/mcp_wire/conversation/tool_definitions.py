@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Memory
 from mcp_wire.conversation.clients import client_mark
 from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import Message
+from mcp_wire.protocol.error_codes import HEADER_MISMATCH
 from mcp_wire.protocol.mirrored_headers import PARAM_PREFIX, Designation, designated_parameters
 from mcp_wire.wire.strict_json import canonical
 
@@ -22,7 +23,10 @@ MAX_DEFINITION_BYTES_REMEMBERED: Final = 4 * 1024 * 1024
 MAX_CLIENTS_REMEMBERED: Final = 4_096
 MAX_REFUSED_CALLS_REMEMBERED: Final = 1_024
 
-HEADER_MISMATCH: Final = -32020
+DEFINITIONS: Final = Memory("tool definitions that name headers", ())
+CHANGES: Final = Memory("clients that were told of changed tools", ())
+REFUSED: Final = Memory("calls that were refused for their headers", ())
+LISTS: Final = Memory("clients that asked for the tools again", ())
 
 
 @dataclass(slots=True)
@@ -36,13 +40,17 @@ class ToolDefinitions:
     """What designates headers, by client and tool name; and the calls that were refused for their headers."""
 
     _delivered: BoundedTable[tuple[bytes, str], _Delivered] = field(
-        default_factory=lambda: BoundedTable(MAX_DEFINITIONS_REMEMBERED, weight_ceiling=MAX_DEFINITION_BYTES_REMEMBERED)
+        default_factory=lambda: BoundedTable(
+            MAX_DEFINITIONS_REMEMBERED, weight_ceiling=MAX_DEFINITION_BYTES_REMEMBERED, memory=DEFINITIONS
+        )
     )
-    _generations: BoundedTable[bytes, int] = field(default_factory=lambda: BoundedTable(MAX_CLIENTS_REMEMBERED))
+    _generations: BoundedTable[bytes, int] = field(
+        default_factory=lambda: BoundedTable(MAX_CLIENTS_REMEMBERED, memory=CHANGES)
+    )
     _refused: BoundedTable[tuple[bytes, bytes], bytes] = field(
-        default_factory=lambda: BoundedTable(MAX_REFUSED_CALLS_REMEMBERED)
+        default_factory=lambda: BoundedTable(MAX_REFUSED_CALLS_REMEMBERED, memory=REFUSED)
     )
-    _lists: BoundedTable[bytes, int] = field(default_factory=lambda: BoundedTable(MAX_CLIENTS_REMEMBERED))
+    _lists: BoundedTable[bytes, int] = field(default_factory=lambda: BoundedTable(MAX_CLIENTS_REMEMBERED, memory=LISTS))
 
     def take(self, message: Message) -> None:
         """Learn from a message of 2026-07-28, of either side."""

@@ -9,6 +9,7 @@ from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Message
 from mcp_wire.conversation.log_levels import LOG_LEVELS
 from mcp_wire.judging.declaration import SATISFIED, RuleBook, Verdicts, Violated
+from mcp_wire.protocol.error_codes import INVALID_PARAMS, METHOD_NOT_FOUND, URL_ELICITATION_REQUIRED
 from mcp_wire.protocol.methods import Capability, declares
 from mcp_wire.protocol.profiles import (
     MODERN_REVISIONS,
@@ -24,10 +25,7 @@ from mcp_wire.wire.strict_json import MISSING, JsonValue
 BOOK: Final = RuleBook("features")
 rule = BOOK.rule
 
-URL_ELICITATION_REQUIRED: Final = -32042
 URL_ELICITATION: Final = Capability("client", ("elicitation", "url"))
-INVALID_PARAMS: Final = -32602
-METHOD_NOT_FOUND: Final = -32601
 META_LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
 META_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 

@@ -10,6 +10,13 @@ from typing import Final
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Message
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.protocol.error_codes import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    MISSING_CAPABILITY,
+    UNSUPPORTED_VERSION,
+)
 from mcp_wire.protocol.mirrored_headers import PARAM_PREFIX, Designation, designated_parameters
 from mcp_wire.protocol.profiles import MODERN_REVISIONS, R2026_07_28
 from mcp_wire.rules.mirroring import (
@@ -27,8 +34,7 @@ from mcp_wire.wire.strict_json import JsonValue
 BOOK: Final = RuleBook("headers")
 rule = BOOK.rule
 
-HEADER_MISMATCH: Final = -32020
-OTHER_REFUSALS: Final = (-32601, -32602, -32021, -32022)
+OTHER_REFUSALS: Final = (METHOD_NOT_FOUND, INVALID_PARAMS, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
 """Errors for other faults of a request, which a server may find first."""
 
 

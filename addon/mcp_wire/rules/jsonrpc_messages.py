@@ -7,6 +7,13 @@ from typing import Final
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import JSON_MEDIA_TYPE, Ending, Event, Exchange, Message, Request, Sender
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.protocol.error_codes import (
+    INVALID_REQUEST,
+    MODERN_CODES,
+    PARSE_ERROR,
+    RESOURCE_NOT_FOUND,
+    URL_ELICITATION_REQUIRED,
+)
 from mcp_wire.protocol.methods import is_defined_anywhere, method_of
 from mcp_wire.protocol.profiles import (
     ALL_REVISIONS,
@@ -38,10 +45,9 @@ SENDING: Final = {
 NOT_THE_SYNTAX: Final = frozenset({"invalid_utf8", "lone_surrogate"})
 # Reasons to refuse a POST that have nothing to do with its being a batch.
 UNRELATED_REFUSALS: Final = frozenset({401, 403, 404, 413, 429})
-UNREADABLE_BATCH_CODES: Final = (-32600, -32700)
+UNREADABLE_BATCH_CODES: Final = (INVALID_REQUEST, PARSE_ERROR)
 
-DEFINED_CODES: Final = frozenset({-32020, -32021, -32022})
-RETIRED_CODES: Final = frozenset({-32002, -32042})
+RETIRED_CODES: Final = frozenset({RESOURCE_NOT_FOUND, URL_ELICITATION_REQUIRED})
 MAX_FAULTS_SHOWN: Final = 3
 
 
@@ -577,7 +583,7 @@ def reserved_code_is_defined(message: Message, conversation: Conversation) -> Ve
         return
     if not (-32099 <= code <= -32020 or code in RETIRED_CODES):
         return
-    if code in DEFINED_CODES:
+    if code in MODERN_CODES:
         yield SATISFIED
     elif not conversation.server_is_modern:
         yield CannotTell("nothing shows that the server speaks this revision")

@@ -9,6 +9,7 @@ from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import CaptureEnd, Message
 from mcp_wire.conversation.round_trips import INPUT_REQUIRED, Retry
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdict, Verdicts, Violated
+from mcp_wire.protocol.error_codes import INVALID_REQUEST, METHOD_NOT_FOUND, MODERN_CODES, PARSE_ERROR
 from mcp_wire.protocol.methods import INPUT_REQUEST_METHODS, declares, input_request_capabilities, method_of
 from mcp_wire.protocol.profiles import MODERN_REVISIONS, R2026_07_28
 from mcp_wire.protocol.schemas import CLOSED_VOCABULARIES, check_message
@@ -22,7 +23,7 @@ CLIENT_DUTIES: Final = {R2026_07_28: "basic/patterns/mrtr#client-requirements-ba
 SERVER_DUTIES: Final = {R2026_07_28: "basic/patterns/mrtr#server-requirements-basic-workflow"}
 META_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 RESULT_TYPES: Final = CLOSED_VOCABULARIES["resultType"]
-PROTOCOL_ERRORS: Final = frozenset({-32700, -32600, -32601, -32020, -32021, -32022})
+PROTOCOL_ERRORS: Final = frozenset({PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, *MODERN_CODES})
 """Said of the message, its headers, its version or the client's capabilities, never of what a retry brings."""
 
 CUT_BY_HAND: Final = CannotTell("members may have been removed from this transcript by hand")

@@ -10,6 +10,7 @@ from mcp_wire.conversation.clients import META_CLIENT_INFO
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import META_VERSION, Message
 from mcp_wire.judging.declaration import SATISFIED, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.protocol.error_codes import HEADER_MISMATCH, INVALID_PARAMS, UNSUPPORTED_VERSION
 from mcp_wire.protocol.profiles import MODERN_REVISIONS, R2025_06_18, R2025_11_25, R2026_07_28
 from mcp_wire.rules.mirroring import answered_request, follows_revision
 from mcp_wire.rules.reasons import CUT_BY_HAND, REFUSED_FIRST, SERVER_IS_OF_UNKNOWN_ERA
@@ -20,8 +21,7 @@ rule = BOOK.rule
 
 META_CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 META_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
-INVALID_PARAMS: Final = -32602
-REFUSALS_FOR_METADATA: Final = (INVALID_PARAMS, -32020, -32022)
+REFUSALS_FOR_METADATA: Final = (INVALID_PARAMS, HEADER_MISMATCH, UNSUPPORTED_VERSION)
 
 
 @rule(

@@ -31,6 +31,8 @@ SENDING: Final = {
 # Refusals of a GET that have reasons of their own: a missing session or unknown version, authorization, an expired
 # session, Accept, a conflict (`concurrent_stream_rejected`), a wrong authority, a rate limit.
 EXPLAINED_REFUSALS: Final = frozenset({400, 401, 403, 405, 406, 409, 421, 429})
+ANSWERS_OF_HTTP: Final = frozenset({*range(300, 400), 402, 407, 408, 414, 426, 431, 451, *range(500, 600)})
+"""They say nothing of what the endpoint offers: redirects, what intermediaries and limits demand, failures."""
 TAKEOVER_MS: Final = 1_000.0
 """A stream that the server ends this soon after another one opened was ended because of it."""
 
@@ -277,17 +279,18 @@ def request_gets_content(ending: Ending, conversation: Conversation) -> Verdicts
     says="A GET is answered by an event stream or by 405.",
     fix="Return 405 with an Allow header when the endpoint offers no stream.",
     exceptions=(
-        "400, 401, 403, 406, 409, 421, 429 and 5xx have reasons of their own. 400 counts where it can have none: the "
-        "server gave no session id, and the GET names the negotiated version and no event. 404 is right for an expired "
-        "session: it counts only once a later request of the same session succeeds, or where no session id was sent "
-        "and the endpoint answers POSTs."
+        "401, 403, 406, 409, 429, 5xx and other answers of HTTP itself (redirects, 402, 407, 408, 414, 421, 426, 431, "
+        "451) have reasons of their own. 400 counts where it can have none: the GET asks for an event stream, and "
+        "names the negotiated version, the session, if there is one, and no event; and then only once a later request "
+        "of that session succeeds. 404 is right for an expired session: it counts only once a later request of the "
+        "same session succeeds, or where no session id was sent and the endpoint answers POSTs."
     ),
-    evidence="Request and response head; for 404 a later success of the same session.",
+    evidence="Request and response head; for 400 and 404 with a session a later success of that session.",
 )
 def get_refused_with_405(head: ResponseHead, conversation: Conversation) -> Verdicts:
     exchange = head.exchange
-    yield from _session_outlived_404(head)
-    if not _is_stream_request(head) or conversation.legacy_transport or head.status >= 500:
+    yield from _session_outlived_refusal(head)
+    if not _is_stream_request(head) or conversation.legacy_transport or head.status in ANSWERS_OF_HTTP:
         return
     if head.is_success or head.status == 405:
         yield SATISFIED
@@ -300,26 +303,31 @@ def get_refused_with_405(head: ResponseHead, conversation: Conversation) -> Verd
             yield Violated(head.status_path, "The GET was answered 404; POSTs to the same endpoint work.")
         else:
             yield CannotTell("404 is right for a session that is over")
-    elif head.status not in EXPLAINED_REFUSALS or (head.status == 400 and _lacks_nothing(head)):
+    elif head.status == 400 and exchange.request.session_id is not None:
+        yield CannotTell("400 is right for a session that the server does not know")
+    elif head.status not in EXPLAINED_REFUSALS or (head.status == 400 and _lacks_nothing(exchange)):
         yield Violated(head.status_path, f"The GET was answered {head.status}; an event stream or 405 is owed.")
 
 
-def _lacks_nothing(head: ResponseHead) -> bool:
+def _lacks_nothing(get: Exchange) -> bool:
     """Whatever a 400 may ask for is there: the session, if there is one, and the version."""
-    request, session = head.exchange.request, head.exchange.session
+    request, session = get.request, get.session
     return (
         session.from_start
-        and session.id is None
-        and request.session_id is None
+        and request.session_id == session.id
         and request.last_event_id is None
         and session.negotiated_version is not None
-        and request.version_header == session.negotiated_version
+        and request.version_header in _right_versions(session.negotiated_version)
         and EVENT_STREAM in (request.headers.joined("accept") or "").lower()
     )
 
 
-def _session_outlived_404(head: ResponseHead) -> Verdicts:
-    """A success shows that the session was alive when its GET was answered 404."""
+def _right_versions(negotiated: str) -> tuple[str | None, ...]:
+    return (negotiated, None) if negotiated == R2025_03_26 else (negotiated,)
+
+
+def _session_outlived_refusal(head: ResponseHead) -> Verdicts:
+    """A success shows that the session was alive when its GET was answered 400 or 404."""
     exchange = head.exchange
     refused = exchange.session.refused_get
     if refused is None or refused.head is None or exchange.index <= refused.index or not head.is_success:
@@ -327,11 +335,25 @@ def _session_outlived_404(head: ResponseHead) -> Verdicts:
     if exchange.request.session_id != refused.request.session_id or exchange.request.method.upper() != "POST":
         return
     exchange.session.refused_get = None
+    if refused.head.status == 400 and not (_lacks_nothing(refused) and _may_listen(refused, exchange)):
+        return
     yield Violated(
         refused.head.status_path,
-        "The GET was answered 404 while its session was alive: a later request of the session succeeded.",
+        f"The GET was answered {refused.head.status} while its session was alive: a later request of the session "
+        "succeeded.",
         exchange=refused.id,
     )
+
+
+def _may_listen(get: Exchange, served: Exchange) -> bool:
+    """The handshake was over, and the GET had the credentials of the POST that was served."""
+    initialized = get.session.initialized
+    if initialized is None or initialized.exchange.index > get.index:
+        return False
+    ready = initialized.exchange.head
+    if ready is not None and ready.t_ms is not None and get.request.t_ms is not None and ready.t_ms > get.request.t_ms:
+        return False
+    return get.request.headers.get("authorization") == served.request.headers.get("authorization")
 
 
 @rule(

@@ -18,8 +18,13 @@ SESSION_MANAGEMENT: Final = "basic/transports#session-management"
 
 IN_FLIGHT_GRACE_MS: Final = 1_000.0
 """A request that starts this soon after a refusal may have been on its way when its client learnt of it."""
+MIN_KNOWN_ORDER_MS: Final = 2.0
+"""Whatever has a clock tells milliseconds apart: a tap better, the log of a client (HAR) just so."""
+ENACTED: Final = frozenset({200, 204})
+"""The server has done what a DELETE asks for; 202 says only that it will (RFC 9110 section 9.3.5)."""
 MIN_UNGUESSABLE_LENGTH: Final = 16
 MAX_COUNTER_DIGITS: Final = 19
+WORKS_AGAIN: Final = CannotTell("the session id works, so the 404 was about something else")
 # Refusals that say nothing of the session: authorization, rate limits, and what gateways answer.
 UNRELATED_STATUSES: Final = frozenset({401, 403, 429})
 
@@ -200,9 +205,11 @@ def _ended_before(refusal: Exchange, request: Request) -> Milliseconds | None:
     says="A session id that was terminated is answered 404.",
     fix="Forget the session everywhere, and answer 404 to its id.",
     exceptions=(
-        "Requests that started less than a second after the termination may have been in flight. 401, 403, 429, 5xx, "
-        "and 405 to a DELETE, say nothing of the session. A 404 terminates only where its body is a JSON-RPC error: "
-        "any other may come from a gateway or a wrong path."
+        "What started before the DELETE was answered 200 or 204 was in flight. 202 only announces the end, and after a "
+        "404 the server may still be at it: there, requests of the next second may be in flight too. 401, 403, 429, "
+        "5xx, and 405 to a DELETE, say nothing of the session. A 404 terminates only where its body is a JSON-RPC "
+        "error about the session: -32601, -32602 and -32002 are about something else, and any other body may come "
+        "from a gateway or a wrong path."
     ),
     evidence="A DELETE answered 2xx or a 404 written by the server; then a later request with the id, with times.",
 )
@@ -219,12 +226,18 @@ def terminated_is_404(head: ResponseHead, _conversation: Conversation) -> Verdic
     elapsed = _ended_before(end, request)
     if elapsed is None:
         yield CannotTell("no times show that the request started after the termination")
-    elif elapsed < IN_FLIGHT_GRACE_MS:
+    elif elapsed < (MIN_KNOWN_ORDER_MS if _is_enacted(end) else IN_FLIGHT_GRACE_MS):
         return
     elif head.status == 404:
         yield SATISFIED
+    elif end is session.refused and session.outlived_refusal and not head.is_success:
+        yield WORKS_AGAIN
     else:
         yield Violated(head.status_path, f"The id of a terminated session was answered {head.status} instead of 404.")
+
+
+def _is_enacted(end: Exchange) -> bool:
+    return end.request.method.upper() == "DELETE" and end.head is not None and end.head.status in ENACTED
 
 
 def _server_written(refused: Exchange | None) -> Exchange | None:
@@ -243,7 +256,7 @@ def _server_written(refused: Exchange | None) -> Exchange | None:
     fix="Drop the id and send a new initialize without it.",
     exceptions=(
         "Requests that started less than a second after the 404 may have been in flight. A DELETE is housekeeping. "
-        "Where the id works again, the 404 was about something else."
+        "Where the id works again, or the error of the 404 is -32601, -32602 or -32002, it was about something else."
     ),
     evidence="A POST with the id answered 404, and a later request with the same id that is refused too, with times.",
 )
@@ -263,12 +276,12 @@ def dead_session_is_left_alone(head: ResponseHead, conversation: Conversation) -
         yield CannotTell("no times show that the request started after the 404")
     elif elapsed < IN_FLIGHT_GRACE_MS:
         return
-    elif 400 <= head.status < 500:
+    elif 400 <= head.status < 500 and not exchange.session.outlived_refusal:
         yield Violated(
             request.headers_path, f"The session id was sent again {elapsed / 1000:.1f} s after it was answered 404."
         )
     else:
-        yield CannotTell("the session id works, so the 404 was about something else")
+        yield WORKS_AGAIN
 
 
 @rule(

@@ -8,6 +8,7 @@ from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Ending, Message
 from mcp_wire.conversation.log_levels import LOG_LEVELS
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.protocol.error_codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MODERN_CODES, PARSE_ERROR
 from mcp_wire.protocol.methods import method_of
 from mcp_wire.protocol.profiles import (
     MODERN_REVISIONS,
@@ -28,7 +29,7 @@ META_LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
 LEVEL_SETTLED_MS: Final = 1_000.0
 """Messages that come this soon after a change of level may have been on their way."""
 # Said of the session, the version or the method, never of a cursor.
-UNRELATED_ERRORS: Final = frozenset({-32601, -32600, -32700, -32020, -32021, -32022})
+UNRELATED_ERRORS: Final = frozenset({METHOD_NOT_FOUND, INVALID_REQUEST, PARSE_ERROR, *MODERN_CODES})
 
 CUT_BY_HAND: Final = CannotTell("members may have been removed from this transcript by hand")
 
@@ -95,7 +96,7 @@ def unknown_cursor_is_refused_rightly(message: Message, conversation: Conversati
     is_whole = conversation.complete_from_start if conversation.is_modern else conversation.is_one_client(session)
     if head is None or head.status not in (200, 400):
         return
-    if message.error_code == -32602:
+    if message.error_code == INVALID_PARAMS:
         yield SATISFIED
     elif not is_whole or conversation.unread_post is not None or not conversation.payloads_whole:
         yield CannotTell("the cursor may have been given in an answer that was not seen")
@@ -146,7 +147,7 @@ def _error_to_ping(message: Message) -> Verdicts:
         head is None
         or head.status != 200
         or message.exchange.session.is_terminated
-        or code == -32600
+        or code == INVALID_REQUEST
         or -32099 <= code <= -32000
     ):
         yield CannotTell("the error is about something else than the ping")

@@ -9,6 +9,7 @@ from mcp_wire.conversation.clients import client_info_mark
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import EVENT_STREAM, META_VERSION, CaptureEnd, Message, Request, ResponseHead
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.protocol.error_codes import HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CAPABILITY, UNSUPPORTED_VERSION
 from mcp_wire.protocol.methods import Capability, declares
 from mcp_wire.protocol.profiles import (
     MODERN_REVISIONS,
@@ -27,10 +28,6 @@ from mcp_wire.wire.strict_json import JsonValue, canonical
 BOOK: Final = RuleBook("versioning")
 rule = BOOK.rule
 
-METHOD_NOT_FOUND: Final = -32601
-HEADER_MISMATCH: Final = -32020
-MISSING_CAPABILITY: Final = -32021
-UNSUPPORTED_VERSION: Final = -32022
 
 MAX_EVIDENCE_AGE_MS: Final = 5 * 60 * 1000.0
 """A server's list of versions may change with its next deployment."""
