@@ -7,9 +7,11 @@ import contextlib
 import io
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mitmproxy import http
 
-from mcp_wire.captures.selected_flows import convert_flows
 from mcp_wire.cli.main import main
 from mcp_wire.transcript.reading import read_document
 from mcp_wire.validation import validate
@@ -78,9 +79,93 @@ def test_twice_is_the_same_to_the_byte(capture: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         assert main(["convert", str(capture), "-o", str(tmp_path / name)]) == 0
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
-    # Once more over the first: what is there is replaced, and nothing is added.
+    # Once more over the first, as when fixtures are made anew: nothing changes, and nothing needs to be said.
     assert main(["convert", str(capture), "-o", str(tmp_path / "one")]) == 0
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_another_file_of_the_same_name_is_not_replaced(
+    capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert main(["convert", str(capture), "-o", str(out)]) == 0
+    before = contents(out)
+    another = flow_of(session()[0])
+    another.client_conn.peername = ("127.0.0.1", 3)
+    capture.write_bytes(flow_file([*map(flow_of, session()[:2]), another]))
+    capsys.readouterr()
+    assert main(["convert", str(capture), "-o", str(out)]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == (
+        f"mcp-conformance: {out / TRANSCRIPT}: is there already and differs; nothing was written "
+        "(--force replaces it)\n"
+    )
+    assert contents(out) == before
+    (out / EXPECTED).write_text("what somebody wrote by hand")
+    assert main(["convert", str(capture), "-o", str(out)]) == 2
+    assert capsys.readouterr().err == (
+        f"mcp-conformance: {out / TRANSCRIPT} and 1 other file are there already and differ; nothing was written "
+        "(--force replaces them)\n"
+    )
+    assert main(["convert", str(capture), "-o", str(out), "--force"]) == 0
+    fresh = tmp_path / "fresh"
+    assert main(["convert", str(capture), "-o", str(fresh)]) == 0
+    assert contents(out) == contents(fresh) != before
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_a_folder_in_the_place_of_a_transcript(
+    force: list[str], capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    (out / TRANSCRIPT).mkdir(parents=True)
+    assert main(["convert", str(capture), "-o", str(out), *force]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert [path.name for path in out.iterdir()] == [TRANSCRIPT]
+
+
+def test_a_name_that_is_too_long_or_differs_in_case_only(capture: Path, tmp_path: Path) -> None:
+    for number, name in enumerate([f"{'ä' * 120}.mitm", "Session.mitm", "session.mitm"]):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / name).write_bytes(capture.read_bytes())
+    captures = [str(path) for path in sorted(tmp_path.glob("?/*"))]
+    assert len(captures) == 3
+    assert main(["convert", *captures, "-o", str(tmp_path / "out")]) == 0
+    made = sorted(name for name in contents(tmp_path / "out") if not name.endswith(".expected.json"))
+    label = TRANSCRIPT.removeprefix("session")
+    assert made == [f"Session{label}", f"session-2{label}", f"{'ä' * 60}{label}"]
+
+
+def test_standard_output_is_no_folder(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["convert", str(capture), "-o", "-"]) == 2
+    assert capsys.readouterr().err == "mcp-conformance: --output names no folder\n"
+
+
+def test_ended_from_outside_nothing_is_left(tmp_path: Path) -> None:
+    """Both ways in which people and schedulers end a command, in the middle of its work."""
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    spoken = [*session()]
+    spoken += [
+        Spoken("POST", listing | {"id": n}, 200, "{}", "application/json", (n, n, n), headers=IN_SESSION)
+        for n in range(2, 4000)
+    ]
+    capture = tmp_path / "long.mitm"
+    capture.write_bytes(flow_file(map(flow_of, spoken)))
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+        out = tmp_path / "new" / number.name
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mcp_wire.cli.main", "convert", str(capture), "-o", str(out)],
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "addon")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        while process.poll() is None and not list(out.glob(".converting-*/1/journal/*")):
+            time.sleep(0.01)
+        process.send_signal(number)
+        assert process.communicate(timeout=60) == (b"", b"")
+        assert process.returncode == code
+        assert not (tmp_path / "new").exists()
 
 
 def test_secrets_stay_out(capture: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -200,17 +285,6 @@ def test_a_pinned_profile(capture: Path, tmp_path: Path) -> None:
     assert main(["convert", str(capture), "-o", str(tmp_path), "--profile", "stable-2025-06-18"]) == 0
     (transcript,) = tmp_path.glob("*session-1.json")
     assert json.loads(transcript.read_text())["profile"] == "stable-2025-06-18"
-
-
-def test_selected_flows(capture: Path, tmp_path: Path) -> None:
-    summary = convert_flows([flow_of(spoken) for spoken in reversed(session())], tmp_path / "selected")
-    assert [one.report.findings for one in summary.converted] == [()]
-    assert str(summary) == "1 transcript, 3 exchanges, 0 errors, 0 warnings"
-    assert main(["convert", str(capture), "-o", str(tmp_path / "out")]) == 0
-    (one,) = summary.converted
-    assert (tmp_path / "selected" / one.name).read_bytes() == (tmp_path / "out" / TRANSCRIPT).read_bytes()
-    assert (tmp_path / "selected" / one.expected).read_bytes() == (tmp_path / "out" / EXPECTED).read_bytes()
-    assert str(convert_flows([], tmp_path / "none")) == "There is no MCP in these flows; nothing was written."
 
 
 def test_help_says_what_the_codes_mean(capsys: pytest.CaptureFixture[str]) -> None:

@@ -170,19 +170,41 @@ def test_a_capture_becomes_what_convert_makes_of_it(tmp_path: Path) -> None:
     assert made == {path.name: path.read_bytes() for path in (tmp_path / "converted").iterdir()}
 
 
-def test_the_copy_is_its_owners_only_and_replaces_at_once(tmp_path: Path) -> None:
-    copy = tmp_path / "clean.json"
-    source = tmp_path / "raw.json"
-    source.write_text(transcript(EXCHANGE))
+@pytest.mark.parametrize("command", [["redact"], ["resplit", "--bytewise"]])
+def test_the_copy_replaces_another_file_only_if_that_is_said(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy, source, link = tmp_path / "clean.json", tmp_path / "raw.json", tmp_path / "link.json"
+    source.write_text(transcript(EXCHANGE, comment="raw"))
+    raw = source.read_bytes()
+    link.symlink_to(source)
     copy.write_text("before")
-    assert main(["redact", str(source), "-o", str(copy)]) == 0
+    for place in (copy, source, link):
+        assert main([*command, str(source), "-o", str(place)]) == 2
+        assert capsys.readouterr().err == (
+            f"mcp-conformance: {place}: is there already and differs; nothing was written (--force replaces it)\n"
+        )
+    assert (copy.read_text(), source.read_bytes()) == ("before", raw)
+    assert main([*command, str(source), "-o", str(copy), "--force"]) == 0
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["clean.json", "raw.json"]
+    made = copy.read_bytes()
+    # The same once more needs no word; nor does what is clean already, in its own place.
+    assert main([*command, str(source), "-o", str(copy)]) == 0
+    assert main([*command, str(copy), "-o", str(copy)]) == 0
+    assert copy.read_bytes() == made
+    # In its own place, through a link, which stays one.
+    assert main([*command, str(source), "-o", str(link), "--force"]) == 0
+    assert (link.is_symlink(), source.read_bytes()) == (True, made)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["clean.json", "link.json", "raw.json"]
+    assert main([*command, str(source), "-o", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"mcp-conformance: {tmp_path}: cannot be written: Is a directory\n"
 
 
 def test_standard_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, copy = redact(tmp_path, transcript(EXCHANGE))
     assert main(["redact", str(tmp_path / "raw.json"), "-o", "-"]) == 0
+    assert capsys.readouterr().out.encode() == copy
+    assert main(["resplit", "--lines", str(tmp_path / "raw.json"), "-o", "-"]) == 0
     assert capsys.readouterr().out.encode() == copy
 
 

@@ -151,7 +151,7 @@ def test_the_same_is_found_in_every_case_and_fixture(options: list[str], tmp_pat
     out = tmp_path / "out.json"
     for path in STREAMED:
         transcript = written(path, tmp_path)
-        assert main(["resplit", str(transcript), *options, "-o", str(out)]) == 0, path
+        assert main(["resplit", str(transcript), *options, "--force", "-o", str(out)]) == 0, path
         assert verdict(read_document(out.read_bytes())) == verdict(read_document(transcript.read_bytes())), path
 
 
@@ -160,7 +160,7 @@ def test_the_same_is_found_in_every_case_and_fixture(options: list[str], tmp_pat
 def test_the_same_is_found_for_any_seed(tmp_path_factory: pytest.TempPathFactory, path: Path, seed: int) -> None:
     folder = tmp_path_factory.mktemp("resplit")
     transcript = written(path, folder)
-    assert main(["resplit", str(transcript), "--seed", str(seed), "-o", str(folder / "out.json")]) == 0
+    assert main(["resplit", str(transcript), "--seed", str(seed), "--force", "-o", str(folder / "out.json")]) == 0
     assert verdict(read_document((folder / "out.json").read_bytes())) == verdict(read_document(transcript.read_bytes()))
 
 

@@ -75,6 +75,32 @@ def test_what_is_no_strict_json_exits_2_with_one_line_and_no_report(
     assert str(tmp_path / "t.json") in err
 
 
+def test_a_report_takes_the_place_of_a_report_and_of_nothing_else(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    good, bad, report = folder / "good.json", folder / "bad.json", folder / "report.json"
+    journal, baseline = folder / "journal.jsonl", folder / "baseline.json"
+    journal.write_text('{"journal":1,"profile":"x","tuple":{},"complete_from_start":false}\n')
+    link = folder / "link.json"
+    link.symlink_to(good)
+    for _ in range(2):
+        for transcript in (good, bad):
+            run(capfd, "validate", transcript, "--report", "json", "--output", report)
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    # What a shell makes of `validate --output *.json`, for one.
+    for arguments, output, why in (
+        ([bad], good, "is a transcript"),
+        ([good], good, "is an input"),
+        ([good], link, "is an input"),
+        ([good], journal, "is a journal"),
+        ([good, "--baseline", baseline, "--update-baseline"], baseline, "is an input"),
+    ):
+        code, out, err = run(capfd, "validate", *arguments, "--output", output)
+        assert (code, out) == (2, "")
+        assert err == f"mcp-conformance: {output}: {why}; a report does not replace it\n"
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
 def test_what_cannot_be_read_exits_2(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for name in (tmp_path / "missing.json", tmp_path, "nul\0name", "line\nbreak"):
         code, out, err = run(capfd, "validate", name)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import filecmp
 import json
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +32,8 @@ from mcp_wire.wire.observation import Observation, RequestSeen
 from mcp_wire.wire.strict_json import JsonValue
 
 EXPECTED: Final = ".expected.json"
+MAX_NAME_OCTETS: Final = 120
+"""Octets of a capture's name that the names of its transcripts begin with; file systems take 255 for the whole."""
 _FOLDER_MODE: Final = 0o700
 _FILE_MODE: Final = 0o600
 
@@ -45,6 +49,14 @@ class Converted:
     @property
     def expected(self) -> str:
         return self.name.removesuffix(".json") + EXPECTED
+
+
+class AlreadyThere(Exception):
+    """Files that would have been replaced by others. `names` in the order in which they were made."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(f"{len(names)} files are there already and differ")
+        self.names = tuple(names)
 
 
 class Conversion:
@@ -84,7 +96,7 @@ class Conversion:
 
     def convert(self, name: str, capture: Capture, index: Index) -> list[Converted]:
         """The conversations of a capture, by name: `<name>.<label>.json`. Two captures of one name get numbers."""
-        prefix = self._prefix(name)
+        prefix = self._prefix(_shortened(name))
         self._captures += 1
         files = _Files(self._staging / str(self._captures), self._settings.rules, self._say)
         reports: list[NamedReport] = []
@@ -99,18 +111,31 @@ class Conversion:
         reports.sort(key=lambda named: named.transcript)
         return [self._take(prefix, files, named) for named in reports if (files.folder / named.transcript).exists()]
 
-    def commit(self) -> None:
-        """Give everything its name. What was there under the same name is replaced."""
-        self._committed = True
-        for path, name in self._ready:
-            os.replace(path, self._output / name)
+    def commit(self, *, force: bool = False) -> None:
+        """Give everything its name. What is there already and is the same stays as it is.
+
+        Raises AlreadyThere where something differs, and then nothing gets its name. `force`: it is replaced.
+        """
+        ready = [(path, self._output / name) for path, name in self._ready]
+        ready = [(path, place) for path, place in ready if not _is_copy(place, path)]
+        others = [place.name for _, place in ready if os.path.lexists(place)]
+        if others and not force:
+            raise AlreadyThere(others)
+        for name in others:
+            if (self._output / name).is_dir():
+                raise IsADirectoryError(errno.EISDIR, f"{os.strerror(errno.EISDIR)}: {name}")
+        with _uninterrupted():
+            self._committed = bool(ready)
+            for path, place in ready:
+                os.replace(path, place)
 
     def _prefix(self, name: str) -> str:
+        # Some file systems take letters of either case for the same.
         prefix, number = name, 1
-        while prefix in self._names:
+        while prefix.casefold() in self._names:
             number += 1
             prefix = f"{name}-{number}"
-        self._names.add(prefix)
+        self._names.add(prefix.casefold())
         return prefix
 
     def _take(self, prefix: str, files: _Files, named: NamedReport) -> Converted:
@@ -176,6 +201,28 @@ class _Files(OutputFolder):
         except OSError as problem:
             self._failure = self._failure or problem
             raise
+
+
+def _shortened(name: str) -> str:
+    octets = os.fsencode(name)
+    return name if len(octets) <= MAX_NAME_OCTETS else octets[:MAX_NAME_OCTETS].decode(errors="ignore")
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """No signal that ends the process comes in between; it is heard afterwards."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _is_copy(there: Path, made: Path) -> bool:
+    return there.is_file() and filecmp.cmp(there, made, shallow=False)
 
 
 def _make_folder(folder: Path) -> list[Path]:

@@ -10,7 +10,7 @@ import gc
 import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import BinaryIO, Final
 
 from mitmproxy import exceptions, http
@@ -18,7 +18,7 @@ from mitmproxy.flow import Flow
 from mitmproxy.io import FlowReader
 
 from mcp_wire.captures.stored import LeftOut, Place, StoredExchange, UnreadableCapture
-from mcp_wire.live.stored import begun_us, stored_parts, stored_request, was_observed
+from mcp_wire.live.stored import stored_parts, stored_request, was_observed
 
 MAX_FLOW_OCTETS: Final = 64 * 1024 * 1024
 """A larger flow is left out: mitmproxy reads a flow whole, several times its size in memory."""
@@ -99,23 +99,6 @@ class FlowFile:
             gc.collect()
         self._file.seek(offset)
         return _flow(self._file.read(size))
-
-
-class Flows:
-    """Flows that are in memory already, such as those selected in mitmweb. See Capture."""
-
-    def __init__(self, flows: Sequence[Flow]) -> None:
-        self._flows = flows
-
-    def places(self) -> Iterator[Place | LeftOut]:
-        for number, flow in enumerate(self._flows):
-            if isinstance(flow, http.HTTPFlow):
-                yield Place(begun_us(flow), number)
-
-    def exchange(self, place: Place) -> StoredExchange:
-        flow = self._flows[place.offset]
-        assert isinstance(flow, http.HTTPFlow)
-        return exchange_of(flow)
 
 
 def exchange_of(flow: http.HTTPFlow) -> StoredExchange:

@@ -8,12 +8,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from mcp_wire.captures.conversion import Conversion, Converted
+from mcp_wire.captures.conversion import AlreadyThere, Conversion, Converted
 from mcp_wire.captures.kinds import STANDARD_INPUT, capture_in, opened
 from mcp_wire.captures.replay import Index
 from mcp_wire.captures.stored import Capture, UnreadableCapture
 from mcp_wire.cli.arguments import add_tuple_to, asserted_tuple
-from mcp_wire.cli.streams import UsageError, abandon_standard_output, complain, reason, shown_name, write_output
+from mcp_wire.cli.streams import (
+    DIFFERS,
+    FORCE,
+    STANDARD_OUTPUT,
+    UsageError,
+    abandon_standard_output,
+    add_force_to,
+    complain,
+    reason,
+    shown_name,
+    write_output,
+)
 from mcp_wire.judging.declaration import Rule
 from mcp_wire.protocol.profiles import PROFILES, Profile
 from mcp_wire.reports.model import Report
@@ -34,7 +45,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="make transcripts of flow files and HAR files",
         description="Make redacted transcripts of flow files of mitmproxy and of HAR files, and beside each what is "
         "found in it (NAME.expected.json). Exit codes: 0 everything was converted; 1 something was left out, as "
-        "standard error says; 2 a capture cannot be read (then nothing is written).",
+        "standard error says; 2 a capture cannot be read, or a file is there already and differs (then nothing is "
+        "written).",
         allow_abbrev=False,
     )
     parser.add_argument("captures", nargs="+", metavar="CAPTURE", help="flow file or HAR file; - is standard input")
@@ -47,6 +59,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help=f"profile to judge by: {', '.join(PROFILES)}; or {AUTO}, each conversation by its own evidence ({AUTO})",
     )
     parser.add_argument("--extended", action="store_true", help="judge by the extended rule set as well")
+    add_force_to(parser)
     add_tuple_to(parser)
     parser.set_defaults(run=run)
 
@@ -64,7 +77,8 @@ def run(options: argparse.Namespace) -> int:
                 complain(PROGRAM, f"{shown_name(name)}: cannot be read: {reason(problem)}")
         if len(captures) < len(options.captures):
             return UNUSABLE
-        return converted(captures, options.output, rules_of(extended=options.extended), profile, asserted)
+        rules = rules_of(extended=options.extended)
+        return converted(captures, options.output, rules, profile, asserted, force=options.force)
 
 
 def converted(
@@ -73,14 +87,16 @@ def converted(
     rules: Sequence[Rule] | None = None,
     profile: Profile | None = None,
     asserted: Mapping[str, JsonValue] | None = None,
+    *,
+    force: bool = False,
 ) -> int:
     """Convert named, open captures into a folder. `rules` None: the default set.
 
-    `asserted`: what an operator says of the interoperability tuple.
+    `asserted`: what an operator says of the interoperability tuple. `force`: what is there already is replaced.
 
     Returns the exit code; raises UsageError.
     """
-    if not output or "\0" in output:
+    if output in ("", STANDARD_OUTPUT) or "\0" in output:
         raise UsageError("--output names no folder")
     complaints = _Complaints()
     lines: list[str] = []
@@ -95,7 +111,9 @@ def converted(
                 if not made:
                     complaints.hear(f"{shown_name(name)}: there is no MCP in it")
                 lines += (_line(output, one) for one in made)
-            conversion.commit()
+            conversion.commit(force=force)
+    except AlreadyThere as problem:
+        raise UsageError(_already_there(output, problem.names)) from problem
     except OSError as problem:
         raise UsageError(f"{shown_name(output)}: cannot be written: {reason(problem)}") from problem
     try:
@@ -103,6 +121,14 @@ def converted(
     except BrokenPipeError:
         abandon_standard_output()
     return INCOMPLETE if complaints.any else WHOLE
+
+
+def _already_there(output: str, names: Sequence[str]) -> str:
+    first = shown_name(str(Path(output) / names[0]))
+    if len(names) == 1:
+        return f"{first}: {DIFFERS}"
+    others = f"{len(names) - 1} other file{'' if len(names) == 2 else 's'}"
+    return f"{first} and {others} are there already and differ; nothing was written ({FORCE} replaces them)"
 
 
 def _indexed(captures: Sequence[tuple[str, BinaryIO]]) -> list[tuple[str, Capture, Index]] | None:

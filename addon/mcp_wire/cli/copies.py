@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable
-from typing import Final
+from typing import BinaryIO, Final
 
-from mcp_wire.cli.streams import UsageError, read_input, shown_name
+from mcp_wire.captures.kinds import Kind, kind_of
+from mcp_wire.cli.streams import STANDARD_OUTPUT, UsageError, read_input, shown_name
 from mcp_wire.judging.finding import Finding
 from mcp_wire.rules.transcript_form import UNREDACTED_SECRET
 from mcp_wire.transcript.document import Document
@@ -15,6 +17,9 @@ from mcp_wire.validation import validate
 
 SAME: Final = 0
 DIFFERENT: Final = 1
+
+_EXCHANGES: Final = b'"exchanges"'
+_BLOCK_OCTETS: Final = 1024 * 1024
 
 
 def read_transcript(name: str) -> Document:
@@ -30,6 +35,61 @@ def transcript_in(name: str, text: bytes) -> Document:
     if not isinstance(document.members.get("exchanges"), list):
         raise UsageError(f"{shown_name(name)}: is no transcript; a transcript is an object with a list of exchanges")
     return document
+
+
+def transcript_held(file: BinaryIO) -> Document | None:
+    """The transcript in an open file of JSON; None where it holds none, or none that can be read."""
+    if not _mentions_exchanges(file):
+        return None
+    try:
+        document = read_document(file.read())
+    except TranscriptInputError:
+        return None
+    return document if isinstance(document.members.get("exchanges"), list) else None
+
+
+def spare(output: str, made_of: Iterable[str]) -> None:
+    """See to it that a report does not take the place of what it is made of, nor of any other transcript or capture.
+
+    Raises UsageError.
+    """
+    if output == STANDARD_OUTPUT:
+        return
+    why = None
+    try:
+        if any(name == output or _is_same(name, output) for name in made_of):
+            why = "is an input"
+        elif os.path.isfile(output):
+            with open(output, "rb") as file:
+                why = _evidence_in(file)
+    except (OSError, ValueError):
+        return  # what is wrong with it shows when it is written
+    if why is not None:
+        raise UsageError(f"{shown_name(output)}: {why}; a report does not replace it")
+
+
+def _is_same(name: str, output: str) -> bool:
+    return os.path.exists(name) and os.path.exists(output) and os.path.samefile(name, output)
+
+
+def _evidence_in(file: BinaryIO) -> str | None:
+    match kind_of(file):
+        case Kind.FLOWS | Kind.JOURNAL as kind:
+            return f"is {kind}"
+        case Kind.JSON as kind if transcript_held(file) is not None:
+            return f"is {kind}"
+    return None
+
+
+def _mentions_exchanges(file: BinaryIO) -> bool:
+    before = b""
+    file.seek(0)
+    while block := file.read(_BLOCK_OCTETS):
+        if _EXCHANGES in before + block:
+            file.seek(0)
+            return True
+        before = block[-len(_EXCHANGES) :]
+    return False
 
 
 def differences(document: Document, copy: str) -> list[str]:

@@ -8,11 +8,10 @@ from itertools import islice
 from typing import BinaryIO, Final
 
 from mcp_wire.captures.kinds import Kind, kind_of, opened
+from mcp_wire.cli.copies import transcript_held
 from mcp_wire.cli.streams import abandon_standard_output, complain, reason, shown_name, write_output
-from mcp_wire.privacy.guard import BLOCK_OCTETS, secrets_by_line
+from mcp_wire.privacy.guard import secrets_by_line
 from mcp_wire.reports.words import counted
-from mcp_wire.transcript.document import Document
-from mcp_wire.transcript.reading import TranscriptInputError, read_document
 from mcp_wire.transcript.unredacted import unredacted_in, unredacted_in_journal
 
 PROGRAM: Final = "mcp-conformance"
@@ -24,7 +23,6 @@ MAX_PLACES_TOLD: Final = 1_000
 """Places in one file that are told; a raw capture has more than anybody reads."""
 
 WHAT_TO_DO: Final = "Do not publish: stop, quarantine, rotate, recapture (docs/quarantine.md)."
-_EXCHANGES: Final = b'"exchanges"'
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -72,7 +70,8 @@ def run(options: argparse.Namespace) -> int:
 def _places(file: BinaryIO) -> Iterator[tuple[str, str]]:
     """Place and kind of everything that was found: a JSON pointer in a transcript, a line in any other file."""
     kind = kind_of(file)
-    document = _transcript(file) if kind is Kind.JSON else None
+    # What cannot be read as a transcript is guarded as a text.
+    document = transcript_held(file) if kind is Kind.JSON else None
     file.seek(0)
     if document is not None:
         yield from _once((found.place, found.kind) for found in unredacted_in(document))
@@ -92,28 +91,6 @@ def _places(file: BinaryIO) -> Iterator[tuple[str, str]]:
 def _from_start(file: BinaryIO) -> BinaryIO:
     file.seek(0)
     return file
-
-
-def _transcript(file: BinaryIO) -> Document | None:
-    """The transcript that a file holds; None for what is none, or cannot be read as one and is guarded as a text."""
-    if not _mentions_exchanges(file):
-        return None
-    try:
-        document = read_document(file.read())
-    except TranscriptInputError:
-        return None
-    return document if isinstance(document.members.get("exchanges"), list) else None
-
-
-def _mentions_exchanges(file: BinaryIO) -> bool:
-    before = b""
-    file.seek(0)
-    while block := file.read(BLOCK_OCTETS):
-        if _EXCHANGES in before + block:
-            file.seek(0)
-            return True
-        before = block[-len(_EXCHANGES) :]
-    return False
 
 
 def _once(places: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
-from collections.abc import Sequence
-from typing import Final
+import threading
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import Final, NoReturn
 
 from mcp_wire.cli import convert, explain, guard, redact, resplit, validate
 from mcp_wire.cli.arguments import OneLineParser
@@ -25,7 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = parser.parse_args(arguments)
         run: validate.Run = options.run
-        return run(options)
+        with _ended_cleanly():
+            return run(options)
     except UsageError as problem:
         complain(PROGRAM, str(problem))
         return UNUSABLE
@@ -34,6 +39,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+@contextlib.contextmanager
+def _ended_cleanly() -> Iterator[None]:
+    """Whoever ends the process (`kill`, a closed terminal) leaves nothing half-written behind, as Ctrl-C does not."""
+    replaced = []
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])):
+            # What ignores a signal (nohup) goes on ignoring it.
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _end)
+                replaced.append(number)
+    try:
+        yield
+    finally:
+        for number in replaced:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    signal.signal(number, signal.SIG_IGN)
+    raise SystemExit(128 + number)
 
 
 if __name__ == "__main__":

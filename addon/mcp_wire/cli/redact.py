@@ -11,7 +11,16 @@ from typing import BinaryIO, Final
 from mcp_wire.captures.kinds import Kind, kind_of, opened
 from mcp_wire.cli import convert
 from mcp_wire.cli.copies import differences, transcript_in
-from mcp_wire.cli.streams import UsageError, abandon_standard_output, complain, reason, shown_name, write_output
+from mcp_wire.cli.streams import (
+    STANDARD_OUTPUT,
+    UsageError,
+    abandon_standard_output,
+    add_force_to,
+    complain,
+    reason,
+    shown_name,
+    write_output,
+)
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.transcript.assembly import assembled
 from mcp_wire.transcript.journal import JournalRecord, decode, encode
@@ -19,7 +28,6 @@ from mcp_wire.transcript.rewriting import redacted_exchanges, redacted_header, r
 from mcp_wire.transcript.writing import transcript_parts
 
 PROGRAM: Final = "mcp-conformance"
-STANDARD_OUTPUT: Final = "-"
 WHOLE: Final = 0
 INCOMPLETE: Final = 1
 MAX_LINES_TOLD: Final = 100
@@ -33,19 +41,20 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         description="Replace values by labels. A transcript or a journal becomes a transcript in the file OUT; a flow "
         "file or a HAR file becomes transcripts in the folder OUT, as `convert` makes them. Exit codes: 0 the copy "
         "tells and proves what the original did; 1 something was left out, as standard error says; 2 the input cannot "
-        "be read (then nothing is written).",
+        "be read, or OUT is there already and differs (then nothing is written).",
         allow_abbrev=False,
     )
     parser.add_argument("input", metavar="IN", help="transcript, journal, flow file or HAR file; - is standard input")
     parser.add_argument(
         "--output", "-o", metavar="OUT", required=True, help="where to write; - is standard output, for one transcript"
     )
+    add_force_to(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Redact. Returns the exit code; raises UsageError."""
-    name, output = options.input, options.output
+    name, output, force = options.input, options.output, options.force
     with contextlib.ExitStack() as files:
         try:
             file = files.enter_context(opened(name))
@@ -53,29 +62,29 @@ def run(options: argparse.Namespace) -> int:
         except (OSError, ValueError) as problem:
             raise UsageError(f"{shown_name(name)}: cannot be read: {reason(problem)}") from problem
         if kind is Kind.JSON:
-            return _transcript(name, file.read(), output)
+            return _transcript(name, file.read(), output, force)
         if kind is Kind.JOURNAL:
-            return _journal(name, file, output)
+            return _journal(name, file, output, force)
         if kind is None:
             raise UsageError(f"{shown_name(name)}: is no transcript, journal, flow file or HAR file")
         if output == STANDARD_OUTPUT:
             raise UsageError(f"{shown_name(name)} is {kind}: --output names the folder for its transcripts")
-        return convert.converted([(name, file)], output)
+        return convert.converted([(name, file)], output, force=force)
 
 
-def _transcript(name: str, text: bytes, output: str) -> int:
+def _transcript(name: str, text: bytes, output: str, force: bool) -> int:
     document = transcript_in(name, text)
     redactor = Redactor()
     exchanges = redacted_exchanges(document, redactor)
     copy = "".join(transcript_parts(redacted_header(document, redactor), exchanges))
     changed = differences(document, copy)
-    _write(output, [copy])
+    _write(output, [copy], force)
     for difference in changed:
         complain(PROGRAM, f"{shown_name(name)}: {difference}")
     return INCOMPLETE if changed else WHOLE
 
 
-def _journal(name: str, file: BinaryIO, output: str) -> int:
+def _journal(name: str, file: BinaryIO, output: str, force: bool) -> int:
     foreign = [number for number, line in enumerate(file, 1) if decode(line) is None]
 
     def records() -> Iterator[JournalRecord]:
@@ -85,14 +94,14 @@ def _journal(name: str, file: BinaryIO, output: str) -> int:
     with tempfile.TemporaryFile() as redacted:
         for record in redacted_records(records, Redactor()):
             redacted.write(f"{encode(record)}\n".encode())
-        _write(output, assembled(redacted))
+        _write(output, assembled(redacted), force)
     for number in foreign[:MAX_LINES_TOLD]:
         complain(PROGRAM, f"{shown_name(name)}: line {number}: cut off, or no record: left out")
     return INCOMPLETE if foreign else WHOLE
 
 
-def _write(output: str, pieces: Iterable[str]) -> None:
+def _write(output: str, pieces: Iterable[str], force: bool) -> None:
     try:
-        write_output(None if output == STANDARD_OUTPUT else output, pieces)
+        write_output(output, pieces, replace=force)
     except BrokenPipeError:
         abandon_standard_output()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mcp_wire.cli.copies import differences, read_transcript
-from mcp_wire.cli.streams import UsageError, abandon_standard_output, complain, shown_name, write_output
+from mcp_wire.cli.streams import UsageError, abandon_standard_output, add_force_to, complain, shown_name, write_output
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.transcript.recutting import Cut, at_random, bytewise, linewise, recut, with_line_ends
 from mcp_wire.transcript.rewriting import redacted_exchanges, redacted_header
@@ -27,7 +27,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="give the streams of a transcript other chunks or line ends",
         description="Write the same transcript, redacted, with event streams that are cut elsewhere or end their lines "
         "differently. Exit codes: 0 the same is found in it; 1 not quite the same, as standard error says; 2 it cannot "
-        "be read (then nothing is written).",
+        "be read, or OUT is there already and differs (then nothing is written).",
         allow_abbrev=False,
     )
     parser.add_argument("transcript", metavar="TRANSCRIPT", help="transcript file; - is standard input")
@@ -37,6 +37,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     how.add_argument("--lines", action="store_true", help="one line a chunk")
     parser.add_argument("--crlf", choices=("cr", "lf", "crlf"), help="end every line so, before anything is cut")
     parser.add_argument("--output", "-o", metavar="OUT", help="write to OUT instead of standard output")
+    add_force_to(parser)
     parser.set_defaults(run=run)
 
 
@@ -58,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         if not changed:
             break
     try:
-        write_output(options.output, copy)
+        write_output(options.output, copy, replace=options.force)
     except BrokenPipeError:
         abandon_standard_output()
     for difference in changed:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import filecmp
 import os
 import stat
 import sys
@@ -13,6 +15,10 @@ from typing import Final
 from mcp_wire.reports.words import printable
 
 STANDARD_INPUT: Final = "-"
+STANDARD_OUTPUT: Final = "-"
+
+FORCE: Final = "--force"
+DIFFERS: Final = f"is there already and differs; nothing was written ({FORCE} replaces it)"
 
 
 class UsageError(Exception):
@@ -39,19 +45,25 @@ def exists(name: str) -> bool:
         return False
 
 
-def write_output(name: str | None, text: str | Iterable[str]) -> None:
+def write_output(name: str | None, text: str | Iterable[str], *, replace: bool = True) -> None:
     """Write a text, or its pieces, to a file (whole or not at all, readable by the owner only) or to standard output.
 
+    `name` None or `-`: standard output. `replace` false: a file that is there stays, and may only be the same already.
     Raises UsageError where that is not possible, and BrokenPipeError where the reader of standard output has left.
     """
     pieces = (piece.encode(errors="backslashreplace") for piece in ((text,) if isinstance(text, str) else text))
-    if name is None:
+    if name is None or name == STANDARD_OUTPUT:
         _write_standard_output(pieces)
         return
     try:
-        _write_file(Path(name), pieces)
+        _write_file(Path(name), pieces, replace)
     except (OSError, ValueError) as problem:
         raise UsageError(f"{shown_name(name)}: cannot be written: {reason(problem)}") from problem
+
+
+def add_force_to(parser: argparse.ArgumentParser) -> None:
+    """Add `--force`, for commands that make a copy of what may be nowhere else."""
+    parser.add_argument(FORCE, action="store_true", help="replace files that are there already and differ")
 
 
 def complain(command: str, message: str) -> None:
@@ -91,7 +103,7 @@ def _write_standard_output(pieces: Iterable[bytes]) -> None:
         raise UsageError(f"standard output cannot be written: {reason(problem)}") from problem
 
 
-def _write_file(path: Path, pieces: Iterable[bytes]) -> None:
+def _write_file(path: Path, pieces: Iterable[bytes], replace: bool) -> None:
     if path.exists() and not stat.S_ISREG(path.stat().st_mode):
         # A device or a pipe is written to; replacing it by a file is not what anybody means.
         with open(path, "wb") as device:
@@ -104,6 +116,11 @@ def _write_file(path: Path, pieces: Iterable[bytes]) -> None:
             file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
+        if not replace and target.exists():
+            if not filecmp.cmp(temporary, target, shallow=False):
+                raise UsageError(f"{shown_name(str(path))}: {DIFFERS}")
+            os.unlink(temporary)
+            return
         os.replace(temporary, target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from typing import Final
 
 from mcp_wire.baseline import BaselineError, Entry, applied, baseline_text, read_baseline, stale, updated
 from mcp_wire.cli.arguments import add_tuple_to, asserted_tuple
+from mcp_wire.cli.copies import spare
 from mcp_wire.cli.progress import Progress
 from mcp_wire.cli.streams import (
     STANDARD_INPUT,
@@ -93,6 +94,8 @@ def run(options: argparse.Namespace) -> int:
     chosen = _chosen(options)
     baseline = _baseline(options)
     asserted = asserted_tuple(options)
+    if options.output is not None:
+        spare(options.output, [*options.transcripts, *([options.baseline] if options.baseline else [])])
     form = FORMS[options.report]
     fail_on: Level = "warning" if options.fail_on == "warning" else "error"
     reports = _validated(_transcripts(options.transcripts), chosen, form, asserted)
