@@ -7,7 +7,14 @@ from typing import Final
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Ending, Event
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
-from mcp_wire.protocol.profiles import MODERN_REVISIONS, R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28
+from mcp_wire.protocol.profiles import (
+    MODERN_REVISIONS,
+    R2025_03_26,
+    R2025_06_18,
+    R2025_11_25,
+    R2026_07_28,
+    SESSION_REVISIONS,
+)
 from mcp_wire.rules.proven import once_proven
 from mcp_wire.wire.jsonrpc import classify, is_valid_seed_envelope
 from mcp_wire.wire.observation import Ended
@@ -57,7 +64,9 @@ def last_event_is_complete(event: Event, conversation: Conversation) -> Verdicts
         return
     ending = event.exchange.ending
     ended = ending.ended if ending is not None else None
-    message = "The stream ends in the middle of an event; receivers discard that part, and its id is no cursor."
+    message = "The stream ends in the middle of an event; receivers discard that part"
+    # Later revisions resume nothing, so that an id means nothing there.
+    message += ", and its id is no cursor." if conversation.revision in SESSION_REVISIONS else "."
     if ended in (None, Ended.COMPLETE, Ended.SERVER_CLOSED):
         yield Violated(event.exchange.stream_path, message)
     elif ended is Ended.SERVER_RESET:

@@ -76,7 +76,9 @@ def task_was_negotiated(message: Message, conversation: Conversation) -> Verdict
     fix="Follow the state diagram; answer tasks/cancel for a finished task with -32602.",
     exceptions=(
         "A state contradicts an end only if it was asked for after the end had been seen: polls that cross may arrive "
-        "in any order, and so may notifications. Between two polls states may be missed."
+        "in any order, and so may notifications. Between two polls states may be missed. So may they before the "
+        "CreateTaskResult: a task may have begun as `working` and be over when its server says that it exists. That is "
+        "no fault; only where `lastUpdatedAt` still is `createdAt` is it noted (info), since clocks may be coarse."
     ),
     evidence="The CreateTaskResult; or the end of the task, and a later question about it with its answer.",
 )
@@ -88,10 +90,7 @@ def task_keeps_its_states(message: Message, conversation: Conversation) -> Verdi
     for task_id, status in states_in(message):
         end = conversation.tasks.end_before(call, task_id)
         if asked_for_task:
-            if status == "working":
-                yield SATISFIED
-            else:
-                yield Violated(message.path, "A new task does not begin as working.", party=message.sender)
+            yield from _beginning(message, status)
         elif end is None:
             continue
         elif status == end:
@@ -103,3 +102,20 @@ def task_keeps_its_states(message: Message, conversation: Conversation) -> Verdi
                 party=message.sender,
                 about="ended",
             )
+
+
+def _beginning(message: Message, status: str) -> Verdicts:
+    task = message.result.get("task") if message.result is not None else None
+    created = task.get("createdAt") if isinstance(task, dict) else None
+    updated = task.get("lastUpdatedAt") if isinstance(task, dict) else None
+    if status == "working":
+        yield SATISFIED
+    elif created is None or created != updated:
+        yield CannotTell("the task may have been working before its CreateTaskResult was sent")
+    else:
+        yield Violated(
+            message.path,
+            "A new task is not `working`, and by its own times has not changed since it was created.",
+            level="info",
+            party=message.sender,
+        )

@@ -186,7 +186,12 @@ def unsupported_version_error_says_what_is(message: Message, conversation: Conve
         "A modern error is 400 with -32020, -32021 or -32022; the last one only where it lists 2026-07-28 or later. "
         "Not where the two requests come from different clients, as far as credentials, product and clientInfo show."
     ),
-    evidence="The refusal, and the next request of a client that cannot be told apart from the refused one.",
+    evidence=(
+        "The refusal, and the next request of a client that cannot be told apart from the refused one, both in one "
+        "transcript. Live and in `convert` an `initialize`, and a GET that names no version, go to a conversation of "
+        "their own, because they may belong to an earlier revision; so there it is found only where the profile is "
+        "pinned: `mcp_profile=stable-2026-07-28`, `convert --profile stable-2026-07-28`."
+    ),
 )
 def modern_error_is_corrected(request: Request, conversation: Conversation) -> Verdicts:
     refusal = conversation.era.refusal_before
