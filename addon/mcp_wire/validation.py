@@ -7,6 +7,7 @@ from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.judging.declaration import Rule
+from mcp_wire.judging.idempotency import Decisions
 from mcp_wire.judging.judge import Judge
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.protocol.profiles import PROFILES
@@ -17,7 +18,7 @@ from mcp_wire.rules.archived_draft import ARCHIVED_DRAFT_CODES
 from mcp_wire.transcript.document import Document
 from mcp_wire.transcript.interop_tuple import InteropTuple
 from mcp_wire.transcript.reading import observations
-from mcp_wire.transcript.tuple_parts import completed
+from mcp_wire.transcript.tuple_parts import completed, server_name
 from mcp_wire.wire.observation import Observation
 from mcp_wire.wire.strict_json import JsonValue
 
@@ -31,12 +32,13 @@ def validate(
     redactor: Redactor | None = None,
     on_progress: Callable[[float], None] = lambda share: None,
     asserted: Mapping[str, JsonValue] | None = None,
+    decisions: Decisions | None = None,
 ) -> Report:
     """Judge one transcript. `rules` None: the default rule set. Raises nothing for any document.
 
     `redactor`: gives the labels in messages; a timeline made with the same one has the same labels. `on_progress` is
     told from time to time which share of the transcript has been judged, from 0 to 1. `asserted`: what an operator says
-    of the interoperability tuple (`asserted_parts`).
+    of the interoperability tuple (`asserted_parts`). `decisions`: those about repeating requests, for this transcript.
     """
     redactor = redactor or Redactor()
     chosen = tuple(rules_of() if rules is None else rules)
@@ -46,7 +48,7 @@ def validate(
         payloads_whole=document.payloads_whole,
         complete_from_start=document.complete_from_start,
     )
-    judge = Judge(rules_in(document.profile, chosen), conversation, redactor.show)
+    judge = Judge(rules_in(document.profile, chosen), conversation, redactor.show, decisions)
     judge.consider(document)
     shown = InteropTuple(document.profile or "", asserted)
     if document.is_judged:
@@ -114,7 +116,7 @@ def report_of(
         normative=profile.normative if profile is not None else False,
         interoperability_tuple=interoperability_tuple,
         findings=tuple(judge.findings()),
-        recovery=tuple(judge.recovery()),
+        recovery=tuple(judge.recovery(server_name(interoperability_tuple))),
         coverage={
             code: RuleCoverage.of(judged[code]) if code in judged else NOT_APPLICABLE
             for code in sorted({rule.code for rule in rules} | judged.keys())

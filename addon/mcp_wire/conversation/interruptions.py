@@ -13,7 +13,7 @@ from typing import Final
 from mcp_wire.conversation.bounded import BoundedTable
 from mcp_wire.conversation.clients import client_mark
 from mcp_wire.conversation.digest import digest
-from mcp_wire.conversation.facts import Call, Ending, Exchange, Message, Request, ResponseHead, Session
+from mcp_wire.conversation.facts import Call, Ending, Exchange, Message, Reissues, Request, ResponseHead, Session
 from mcp_wire.wire.observation import Ended, Milliseconds
 from mcp_wire.wire.strict_json import canonical
 
@@ -104,6 +104,7 @@ class Interruptions:
         if found is not None and found.exchange is not message.exchange and found.waiting_calls:
             self._message, self._repeated = message, found
             found.repeated = found.repeated or message
+            _count_reissue(found.exchange, message.exchange)
 
     def take_head(self, head: ResponseHead) -> None:
         """A sign of life of its session: the streams that ended before it did not end because the session was over."""
@@ -170,6 +171,16 @@ def _was_interrupted(ending: Ending) -> bool:
     if ending.ended is Ended.OPEN or (ending.ended is None and not ending.disconnected and not has_body):
         return False
     return any(call.is_in_flight for call in exchange.calls)
+
+
+def _count_reissue(interrupted: Exchange, again: Exchange) -> None:
+    known = interrupted.reissues
+    if known is None:
+        interrupted.reissues = again.reissues = Reissues(again)
+    elif known.latest is not again and not all(call.is_answered for call in known.latest.calls):
+        # Once a repetition is answered, the same request is a new intention.
+        known.latest, known.count = again, known.count + 1
+        again.reissues = known
 
 
 def _key(message: Message) -> tuple[object, bytes]:

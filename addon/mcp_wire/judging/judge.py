@@ -12,6 +12,7 @@ from mcp_wire.conversation.facts import CaptureEnd, Exchange, Fact
 from mcp_wire.conversation.relays import relayed
 from mcp_wire.judging.declaration import SATISFIED, Evidence, Rule
 from mcp_wire.judging.finding import Finding
+from mcp_wire.judging.idempotency import Decisions
 from mcp_wire.judging.ledger import Coverage, Ledger
 from mcp_wire.judging.recovery import Advice, RecoveryAdvisor
 from mcp_wire.wire.observation import (
@@ -31,7 +32,8 @@ class Judge:
     """Judges one conversation under one profile.
 
     `feed` takes observations in the order of their time and returns findings made for the first time. It raises
-    nothing: a rule that throws becomes one `observer_error`, and so does a reader that throws.
+    nothing: a rule that throws becomes one `observer_error`, and so does a reader that throws. `decisions`: what owners
+    have decided about repeating requests; None where nobody has given any.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class Judge:
         rules: Iterable[Rule],
         conversation: Conversation,
         show: Callable[[Evidence], str],
+        decisions: Decisions | None = None,
     ) -> None:
         self.conversation = conversation
         profile = conversation.profile
@@ -47,7 +50,7 @@ class Judge:
             rule for rule in rules if (revision in rule.revisions if revision is not None else rule.version_neutral)
         ]
         self.ledger = Ledger(in_force, revision, show)
-        self.advisor = RecoveryAdvisor(conversation)
+        self.advisor = RecoveryAdvisor(conversation, decisions, show)
         self._by_fact: defaultdict[type, list[tuple[Rule, Coverage]]] = defaultdict(list)
         for rule in in_force:
             for kind in rule.facts:
@@ -81,8 +84,9 @@ class Judge:
     def findings(self) -> list[Finding]:
         return self.ledger.findings()
 
-    def recovery(self) -> list[Advice]:
-        return self.advisor.advice()
+    def recovery(self, server: str | None = None) -> list[Advice]:
+        """Advice as things stand now. `server`: the name that it gave itself."""
+        return self.advisor.advice(server)
 
     def exchange(self, name: str | None) -> Exchange | None:
         """An exchange that runs, by its id."""

@@ -1,20 +1,25 @@
 """Recovery advice: the least destructive step that the evidence allows, and the bounds that make it safe.
 
 The tool only advises. A timeout, an end of file or a reset does not prove that the server did nothing, so repeating a
-request is never advised without the operator's own word (`idempotent`).
+request is never advised without somebody's word: the transcript's own (`idempotent`), or an owner's complete decision.
+A decision that is not complete outweighs the transcript's word.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from mcp_wire.conversation.bounded import BoundedTable
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Ending, Exchange, Fact, LogicalStream
+from mcp_wire.judging.declaration import Evidence
+from mcp_wire.judging.idempotency import Decision, Decisions
 from mcp_wire.wire.observation import Ended
 
 Action = Literal["resume-with-get", "manual-reissue-with-fresh-jsonrpc-id", "do-not-replay"]
+type Outcome = tuple[Action, str] | tuple[Action, str, Decision]
 
 MAX_BROKEN_EXCHANGES: Final = 4_096
 
@@ -57,6 +62,9 @@ STOP: Final = (
     "Nothing proves that the server did not act. Establish the result out of band before anything is sent again; a "
     "repetition needs an explicit idempotency decision and a new JSON-RPC id."
 )
+NO_DECISION: Final = " No idempotency decision is about this exchange or its tool."
+OUTWEIGHED: Final = " That the transcript calls the exchange idempotent does not make up for it."
+LOOK_FIRST: Final = " It was made for every call of the tool: make sure that this one left no result unseen."
 REOPEN_WITHOUT_CURSOR: Final = (
     "No event id was committed, so the interrupted stream cannot be resumed: messages of the gap may be lost. "
     "Open a new stream rather than repeat anything."
@@ -65,44 +73,59 @@ REOPEN_WITHOUT_CURSOR: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to do about one interrupted exchange. `condition` states the bounds under which the action is safe."""
+    """What to do about one interrupted exchange. `condition` states the bounds under which the action is safe.
+
+    `decision`: the idempotency decision, complete or not, that the action hangs on.
+    """
 
     exchange: str
     path: str
     action: Action
     condition: str
+    decision: Decision | None = None
 
 
 class RecoveryAdvisor:
-    """Watches the endings of one conversation; `advice` is worked out from the linked state when it is asked for."""
+    """Watches the endings of one conversation; `advice` is worked out from the linked state when it is asked for.
 
-    def __init__(self, conversation: Conversation) -> None:
+    `decisions` None: nobody has given any. `show` gives a tool's name as the transcript has it: a decision about a tool
+    whose name is redacted there does not count, so that the transcript by itself leads to the same advice.
+    """
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        decisions: Decisions | None = None,
+        show: Callable[[Evidence], str] = lambda evidence: str(evidence.value),
+    ) -> None:
         self._conversation = conversation
+        self._decisions = decisions
+        self._show = show
         self._broken: BoundedTable[str, Exchange] = BoundedTable(MAX_BROKEN_EXCHANGES)
 
     def take(self, fact: Fact) -> None:
         if isinstance(fact, Ending) and _is_worth_remembering(fact):
             self._broken.put(fact.exchange.id, fact.exchange)
 
-    def advice(self) -> list[Advice]:
-        """Advice for every exchange that is still unresolved, in the order of the exchanges."""
-        found = [advice for exchange in self._broken.values() if (advice := self._for(exchange)) is not None]
+    def advice(self, server: str | None = None) -> list[Advice]:
+        """Advice for every exchange that is still unresolved, in the order of the exchanges. `server`: its name."""
+        found = [advice for exchange in self._broken.values() if (advice := self._for(exchange, server)) is not None]
         return sorted(found, key=lambda advice: int(advice.path.rpartition("/")[2]))
 
     def remembers(self, exchange: str) -> bool:
         """Was this exchange interrupted in a way that may need advice?"""
         return exchange in self._broken
 
-    def advice_for(self, exchange: str) -> Advice | None:
+    def advice_for(self, exchange: str, server: str | None = None) -> Advice | None:
         """Advice for one exchange, by its id, as things stand now."""
         broken = self._broken.get(exchange)
-        return self._for(broken) if broken is not None else None
+        return self._for(broken, server) if broken is not None else None
 
-    def _for(self, exchange: Exchange) -> Advice | None:
-        outcome = self._decide(exchange)
+    def _for(self, exchange: Exchange, server: str | None) -> Advice | None:
+        outcome = self._decide(exchange, server)
         return None if outcome is None else Advice(exchange.id, exchange.path, *outcome)
 
-    def _decide(self, exchange: Exchange) -> tuple[Action, str] | None:
+    def _decide(self, exchange: Exchange, server: str | None) -> Outcome | None:
         ending = exchange.ending
         assert ending is not None
         profile = self._conversation.profile
@@ -127,7 +150,29 @@ class RecoveryAdvisor:
             return "resume-with-get", RESUME + _wait(stream) + (IF_STILL_WANTED if ending.by_client else "")
         if ending.by_client:
             return None
-        return _without_resumption(exchange)
+        return self._without_resumption(exchange, server)
+
+    def _without_resumption(self, exchange: Exchange, server: str | None) -> Outcome:
+        if any(call.method == "subscriptions/listen" for call in exchange.calls):
+            return "manual-reissue-with-fresh-jsonrpc-id", RELISTEN
+        task = ASK_FOR_TASK if any("task" in call.request.params for call in exchange.calls) else ""
+        decision = self._decision(exchange, server)
+        if decision is not None:
+            action, condition = _decided(exchange, decision)
+            return action, condition + task, decision
+        if exchange.idempotent:
+            return "manual-reissue-with-fresh-jsonrpc-id", REISSUE + task
+        return "do-not-replay", STOP + (NO_DECISION if self._decisions is not None else "") + task
+
+    def _decision(self, exchange: Exchange, server: str | None) -> Decision | None:
+        """The one about the exchange; failing that, the one about the tool that all its open requests call."""
+        if self._decisions is None:
+            return None
+        found = self._decisions.of_exchange(exchange.id)
+        tool = _tool_of(exchange)
+        if found is None and tool is not None and self._show(Evidence("name", tool)) == tool:
+            found = self._decisions.of_tool(tool, server)
+        return found
 
     def _is_refused_for_its_session(self, exchange: Exchange) -> bool:
         """Answered 404 in a session whose client has not initialized anew."""
@@ -139,13 +184,52 @@ class RecoveryAdvisor:
         return session.refused is not None and session.deleted is None and not renewed
 
 
-def _without_resumption(exchange: Exchange) -> tuple[Action, str]:
-    if any(call.method == "subscriptions/listen" for call in exchange.calls):
-        return "manual-reissue-with-fresh-jsonrpc-id", RELISTEN
-    task = ASK_FOR_TASK if any("task" in call.request.params for call in exchange.calls) else ""
-    if exchange.idempotent:
-        return "manual-reissue-with-fresh-jsonrpc-id", REISSUE + task
-    return "do-not-replay", STOP + task
+def _tool_of(exchange: Exchange) -> str | None:
+    """The tool that every request of the exchange that has no response calls."""
+    calls = [call for call in exchange.calls if call.is_in_flight] or exchange.calls
+    names = {call.request.params.get("name") if call.method == "tools/call" else None for call in calls}
+    name = names.pop() if len(names) == 1 else None
+    return name if isinstance(name, str) else None
+
+
+def _decided(exchange: Exchange, decision: Decision) -> tuple[Action, str]:
+    what = f"the tool {decision.tool}" if decision.tool is not None else "this exchange"
+    if decision.missing:
+        return "do-not-replay", (
+            f"Nothing proves that the server did not act, and the idempotency decision about {what} is not complete. "
+            f"It lacks {'; '.join(decision.missing)}. Establish the result out of band before anything is sent again."
+            + (OUTWEIGHED if exchange.idempotent else "")
+        )
+    reissues = exchange.reissues
+    made = 0 if reissues is None else reissues.count
+    if reissues is not None and reissues.latest is not exchange:
+        return "do-not-replay", (
+            f"The same request was sent again in {reissues.latest.path}: what became of that one decides, and this one "
+            "is left alone."
+        )
+    if made >= decision.attempts:
+        return "do-not-replay", (
+            f"The idempotency decision about {what} allows {_attempts(decision.attempts)}, and so many were made. Find "
+            "out why they failed, and establish the result out of band, before anything is sent again."
+        )
+    left = "" if not made else f" in all, of which {made} {'was' if made == 1 else 'were'} made"
+    each = "; look for its result before the next" if decision.attempts - made > 1 else ""
+    return "manual-reissue-with-fresh-jsonrpc-id", (
+        f"{decision.owner} decided on {decision.date} about {what} that repeating duplicates no external effect, that "
+        "no result was committed unseen, and that the retry policy permits it."
+        + (LOOK_FIRST if decision.tool is not None else "")
+        + f" Send the same parameters with a fresh JSON-RPC id, at most {_attempts(decision.attempts)}{left}{each}. "
+        f"Guard against a duplicate effect: {_ended(decision.duplicate_effect_guard)} "
+        f"Rollback: {_ended(decision.rollback)}"
+    )
+
+
+def _attempts(number: int) -> str:
+    return f"{number} attempt{'' if number == 1 else 's'}"
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence[-1] in ".!?" else f"{sentence}."
 
 
 def _wait(stream: LogicalStream | None) -> str:

@@ -197,4 +197,10 @@ def _split(text: str) -> Iterable[str]:
 
 
 def _printable_members(members: JsonObject) -> JsonObject:
-    return {name: printable(value) if isinstance(value, str) else value for name, value in members.items()}
+    return {name: _printable(value) for name, value in members.items()}
+
+
+def _printable(value: JsonValue) -> JsonValue:
+    if isinstance(value, dict):
+        return _printable_members(value)
+    return printable(value) if isinstance(value, str) else value

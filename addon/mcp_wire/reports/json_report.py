@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mcp_wire.judging.finding import Finding
+from mcp_wire.judging.idempotency import CONFIRMATIONS, Decision
 from mcp_wire.judging.recovery import Advice
 from mcp_wire.reports.model import Accepted, NamedReport, Report, Results, RuleCoverage
 from mcp_wire.wire.strict_json import JsonValue, dump_json
@@ -106,12 +107,31 @@ def accepted_object(accepted: Accepted) -> JsonObject:
 
 def advice_object(advice: Advice) -> JsonObject:
     """The members of one piece of recovery advice."""
-    return {
+    members: JsonObject = {
         "exchange": advice.exchange,
         "path": advice.path,
         "action": advice.action,
         "condition": advice.condition,
     }
+    return members if advice.decision is None else members | {"decision": _decision(advice.decision)}
+
+
+def _decision(decision: Decision) -> JsonObject:
+    """What of it was said, and what it lacks."""
+    said: JsonObject = {
+        "tool": decision.tool,
+        "server": decision.server,
+        "exchange": decision.exchange,
+        "owner": decision.owner,
+        "date": decision.date,
+        "attempts": decision.attempts,
+        "rollback": decision.rollback,
+        "duplicate_effect_guard": decision.duplicate_effect_guard,
+    }
+    members: JsonObject = {name: value for name, value in said.items() if value}
+    members["confirmed"] = [name for name in CONFIRMATIONS if name in decision.confirmations]
+    members["complete"] = decision.is_complete
+    return members if decision.is_complete else members | {"missing": list(decision.missing)}
 
 
 def _coverage(coverage: RuleCoverage) -> JsonObject:

@@ -149,7 +149,8 @@ def _place(finding: Finding) -> str:
 
 
 def _advice(advice: Advice) -> str:
-    return f"- {code(advice.action)} for {code(advice.path)} (exchange {code(advice.exchange)}): {advice.condition}"
+    place = f"{code(advice.path)} (exchange {code(advice.exchange)})"
+    return f"- {code(advice.action)} for {place}: {text(advice.condition)}"
 
 
 def _truncation(results: Results, kept: Sequence[str], parts: int) -> str:

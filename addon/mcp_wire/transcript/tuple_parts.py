@@ -46,6 +46,13 @@ def unknown_parts(members: Mapping[str, JsonValue]) -> tuple[str, ...]:
     return tuple(unknown)
 
 
+def server_name(members: Mapping[str, JsonValue]) -> str | None:
+    """What the server calls itself."""
+    server = members.get("server")
+    name = server.get("name") if isinstance(server, dict) else None
+    return name if isinstance(name, str) else None
+
+
 def completed(members: Mapping[str, JsonValue], further: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """The tuple with what is only said elsewhere. Where both say something, `members` stands; lists are joined."""
     merged = dict(members)
