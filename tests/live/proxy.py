@@ -57,8 +57,9 @@ class Recorder:
     def flush(self) -> None:
         """Nothing ever waits."""
 
-    def finish(self) -> None:
+    def finish(self) -> bool:
         self.finished += 1
+        return True
 
     def wait(self, path: str, is_enough: Callable[[Told], bool]) -> Told:
         """What was told of the one exchange with this path, once it is enough."""

@@ -25,7 +25,7 @@ from mcp_wire.live.judge_process import JudgeProcess
 from mcp_wire.live.observer import Observer, ObserverSettings
 from mcp_wire.live.outbox import MAX_OCTETS
 from mcp_wire.live.output import OutputFolder
-from mcp_wire.live.parts import AskPart, Ending, EndPart, Entry, HeadPart, Part, RequestPart
+from mcp_wire.live.parts import AskPart, Ending, EndPart, Entry, HeadPart, OverPart, Part, RequestPart
 from mcp_wire.rules import rules_of
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.observation import Ended
@@ -144,12 +144,14 @@ def written(folder: Path) -> dict[str, bytes]:
     }
 
 
-def judged_here(folder: Path, seen: Sequence[Entry]) -> dict[str, bytes]:
+def judged_here(folder: Path, seen: Sequence[Entry], *, interrupted: bool = False) -> dict[str, bytes]:
     observer = Observer(ObserverSettings(rules_of()), OutputFolder(folder))
     exchanges = Exchanges()
     for entry in seen:
         for where, observation in exchanges.take(entry):
             observer.observe(where, observation)
+    if interrupted:
+        observer.interrupted()
     observer.finish()
     return written(folder)
 
@@ -160,7 +162,7 @@ def test_all_of_it_is_judged_and_in_order(tmp_path: Path) -> None:
 
     async def use(judge: JudgeProcess) -> None:
         for entry in seen:
-            assert not isinstance(entry[2], AskPart)
+            assert not isinstance(entry[2], AskPart | OverPart)
             assert judge.offer(entry, octets(entry[2]))
             await asyncio.sleep(0)  # the pipe is written to while parts still come
 
@@ -268,7 +270,7 @@ def test_a_judge_that_is_stuck_holds_nothing_up(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_judge_outlives_a_proxy_that_is_killed(tmp_path: Path) -> None:
-    """It judges what it was handed, writes transcripts and report, and ends by itself."""
+    """It judges what it was handed, writes transcripts and report, says that it is not all, and ends by itself."""
     script = tmp_path / "proxy.py"
     script.write_text(
         "import asyncio, os, signal, sys\n"
@@ -290,7 +292,7 @@ def test_a_judge_outlives_a_proxy_that_is_killed(tmp_path: Path) -> None:
     assert killed.returncode == -signal.SIGKILL
     asyncio.run(until(lambda: (output / "report.json").exists()))
     seen = [(name, 2 * at, part) for at, (name, part) in enumerate(conversation(1, 200, False))]
-    assert written(output) == judged_here(tmp_path / "here", seen)
+    assert written(output) == judged_here(tmp_path / "here", seen, interrupted=True)
 
 
 def test_the_next_proxy_waits_for_the_judge_of_one_that_was_killed(tmp_path: Path) -> None:

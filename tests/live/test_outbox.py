@@ -190,7 +190,8 @@ class Full:
 
     def flush(self) -> None: ...
 
-    def finish(self) -> None: ...
+    def finish(self) -> bool:
+        return True
 
 
 ORIGIN = Origin("http://example.test:80/mcp", "c")

@@ -20,6 +20,7 @@ from mitmproxy.addonmanager import Loader
 from mcp_wire.live import endings
 from mcp_wire.live.clock import Clock, Microseconds
 from mcp_wire.live.exchange import read_body
+from mcp_wire.live.exit_code import end_incomplete
 from mcp_wire.live.faults import Faults
 from mcp_wire.live.front import Front
 from mcp_wire.live.judge_messages import Message
@@ -46,6 +47,7 @@ from mcp_wire.live.probation import Probation
 from mcp_wire.live.recognition import Recogniser, Verdict
 from mcp_wire.live.stored import request_part, stored_request, was_observed
 from mcp_wire.live.tap import Allowance, BodyTap, Copy, ResponseTap
+from mcp_wire.reports.words import printable
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.media_types import essence
 
@@ -178,6 +180,7 @@ class ConformanceAddon:
         if problems:
             self._over = True
             if not _still_starting():
+                end_incomplete("Nothing is observed any more.")
                 ctx.master.shutdown()  # type: ignore[no-untyped-call]
 
     @_guarded
@@ -189,10 +192,13 @@ class ConformanceAddon:
             self._finish(watched, endings.STILL_OPEN)
         self._over = True
         if self._judging is not None:
-            self._hand_over_the_rest(self._judging)
-            self._judging.finish()
             assert self._settings is not None
+            self._hand_over_the_rest(self._judging)
+            complete = self._judging.finish()
             self._front.finish(self._settings.output)
+            if not complete or self._faults:
+                folder = printable(str(self._settings.output))
+                end_incomplete(f"The record of this run in {folder} is incomplete; the log says why.")
 
     def _ask(self) -> None:
         if self._judging is not None and not self._over:

@@ -16,6 +16,7 @@ from mcp_wire.live.parts import (
     Entry,
     HeadPart,
     LostPart,
+    OverPart,
     Part,
     RequestPart,
 )
@@ -52,7 +53,7 @@ class Exchanges:
     def take(self, entry: Entry) -> Iterator[tuple[Origin, Observation]]:
         """The observations that this part makes. Of an exchange that is not MCP, none."""
         name, at, part = entry
-        if isinstance(part, AskPart):
+        if isinstance(part, AskPart | OverPart):
             return
         if isinstance(part, RequestPart):
             self._running[name] = _Exchange(name, part.origin)

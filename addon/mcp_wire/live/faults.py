@@ -13,6 +13,10 @@ class Faults:
     def __init__(self) -> None:
         self._said: set[tuple[str, str]] = set()
 
+    def __bool__(self) -> bool:
+        """Was there any?"""
+        return bool(self._said)
+
     def sentence(self, problem: Exception) -> str | None:
         """What to say of it; None where it was said before, or enough was."""
         trace = problem.__traceback__

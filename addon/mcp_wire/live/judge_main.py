@@ -18,8 +18,8 @@ from mcp_wire.live.exchange import Exchanges
 from mcp_wire.live.faults import Faults
 from mcp_wire.live.judge_messages import Explained, Finished, Message, Opened, Opening, Refused, Said, framed, frames
 from mcp_wire.live.observer import Observer, ObserverSettings
-from mcp_wire.live.output import OutputFolder, files_in
-from mcp_wire.live.parts import AskPart, Entry
+from mcp_wire.live.output import OutputFolder, StillWritten, files_in
+from mcp_wire.live.parts import AskPart, Entry, OverPart
 from mcp_wire.live.read_ahead import ReadAhead
 from mcp_wire.protocol.profiles import PROFILES
 from mcp_wire.reports.explanation import explanations_text
@@ -35,7 +35,9 @@ looked through again and again while it is read."""
 MAX_MEMORY_OCTETS: Final = 4 * 1024 * 1024 * 1024
 """Of address space. What asks for more fails: at worst the judge ends, and the traffic goes on without it."""
 LAST_RUN_PATIENCE_S: Final = 5.0
-"""The judge of a proxy that was killed goes on until it has written everything, and holds the folder meanwhile."""
+"""The judge of a proxy that is gone goes on until it has written everything, and holds the folder meanwhile."""
+NOTICE_S: Final = 0.5
+"""In so long a judge has noticed that its proxy is gone, and says so in the folder."""
 
 
 def main() -> None:
@@ -65,18 +67,23 @@ def serve(rules: Sequence[Rule] | None = None) -> None:
     telling.tell(Opened())
     telling.tell(_explained(chosen))
     exchanges = Exchanges()
-    for entries in ReadAhead(sys.stdin.buffer):
+    over = False
+    for entries in ReadAhead(sys.stdin.buffer, folder.expire):
         asked = False
         for entry in entries:
             _judge(entry, exchanges, observer, telling)
             asked = asked or isinstance(entry[2], AskPart)
+            over = over or isinstance(entry[2], OverPart)
         observer.settle()
         for noted in observer.notes(progress=asked):
             telling.tell(noted)
+    if not over:
+        observer.interrupted()
     observer.finish()
     for noted in observer.notes(progress=True):
         telling.tell(noted)
-    telling.tell(Finished(observer.exchanges, observer.conversations, files_in(opening.output)))
+    complete = observer.complete and not telling.faults
+    telling.tell(Finished(observer.exchanges, observer.conversations, files_in(opening.output), complete))
 
 
 def _explained(rules: Iterable[Rule]) -> Explained:
@@ -93,7 +100,7 @@ class _Telling:
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
-        self._faults = Faults()
+        self.faults = Faults()
 
     def tell(self, message: Message) -> None:
         with contextlib.suppress(OSError, ValueError):
@@ -104,7 +111,7 @@ class _Telling:
         self.tell(Said(logging.WARNING, sentence))
 
     def fault(self, problem: Exception) -> None:
-        sentence = self._faults.sentence(problem)
+        sentence = self.faults.sentence(problem)
         if sentence is not None:
             self.warn(sentence)
 
@@ -123,9 +130,10 @@ def _folder(opening: Opening, rules: Sequence[Rule], telling: _Telling) -> Outpu
         try:
             return OutputFolder(opening.output, rules=rules, forms=opening.reports, holding=True, log=telling.warn)
         except OSError as problem:
-            if problem.errno != errno.EBUSY or time.monotonic() - started > LAST_RUN_PATIENCE_S:
+            patience = LAST_RUN_PATIENCE_S if isinstance(problem, StillWritten) else NOTICE_S
+            if problem.errno != errno.EBUSY or time.monotonic() - started > patience:
                 raise
-        time.sleep(0.1)
+        time.sleep(0.05)
 
 
 def _limit_memory() -> None:

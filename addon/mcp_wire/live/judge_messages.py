@@ -87,6 +87,8 @@ class Finished:
     exchanges: int = 0
     conversations: int = 0
     files: tuple[str, ...] = ()
+    complete: bool = True
+    """Nothing went wrong on the way."""
 
 
 Message = Opened | Refused | Said | Reported | Noted | Explained | Finished

@@ -26,7 +26,7 @@ from typing import IO, Final
 import mcp_wire
 from mcp_wire.live.judge_messages import Finished, Message, Opened, Opening, Refused, Said, framed, frames
 from mcp_wire.live.outbox import Outbox
-from mcp_wire.live.parts import Entry
+from mcp_wire.live.parts import Entry, OverPart
 
 JUDGE: Final = "mcp_wire.live.judge_main"
 
@@ -65,6 +65,8 @@ class JudgeProcess:
         self._heard: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._opened = False
         self._finished = False
+        self._complete = False
+        self._gave_up = False
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", _BOOT, module, *import_path()],
             stdin=subprocess.PIPE,
@@ -88,7 +90,9 @@ class JudgeProcess:
 
     def offer(self, entry: Entry, octets: int) -> bool:
         """Hand content of this size over; False where there is no room for it."""
-        return self._outbox.offer(entry, octets)
+        taken = self._outbox.offer(entry, octets)
+        self._gave_up = self._gave_up or not taken
+        return taken
 
     def put(self, entry: Entry, octets: int = 0) -> None:
         """Hand over what must not be lost."""
@@ -98,9 +102,10 @@ class JudgeProcess:
         """Wait until the judge has taken everything. Not while traffic runs."""
         self._outbox.drain(lambda: False)
 
-    def finish(self) -> None:
-        """Nothing more will come: wait until everything is judged and written."""
+    def finish(self) -> bool:
+        """Nothing more will come: wait until everything is judged and written. Is it?"""
         started = time.monotonic()
+        self._outbox.put(("", 0, OverPart()))
         self._outbox.drain(lambda: time.monotonic() - started > FINISH_PATIENCE_S)
         has_everything = self._outbox.octets == 0
         self._outbox.close()
@@ -120,6 +125,7 @@ class JudgeProcess:
                 self._listener.join()
             self._process.wait()
         self._pass_on()
+        return self._complete and not self._gave_up
 
     def _open(self, opening: Opening) -> None:
         why = "the judge's process did not start"
@@ -161,7 +167,7 @@ class JudgeProcess:
             while True:
                 message = self._heard.get_nowait()
                 if isinstance(message, Finished):
-                    self._finished = True
+                    self._finished, self._complete = True, message.complete
                 if message is not None:
                     self._hear(message)
                 elif not self._finished:

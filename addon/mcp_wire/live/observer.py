@@ -110,6 +110,8 @@ class Observer:
         self._notes = NoteKeeper(pinned=settings.profile is not None) if noting else None
         self.conversations = 0
         """How many there were."""
+        self.complete = True
+        """Nothing has gone wrong: no `observer_error` was made."""
 
     @property
     def exchanges(self) -> int:
@@ -141,6 +143,10 @@ class Observer:
         """Everything that arrived together is taken in: what was recorded of it is to outlive this process now."""
         self._written(self._files.settle)
 
+    def interrupted(self) -> None:
+        """Whoever watched the traffic was stopped before everything was handed over."""
+        self._trouble("The proxy was stopped before it could hand everything over; what was in flight is missing.")
+
     def finish(self) -> None:
         """The capture is over: judge what waited, write transcripts and report. Never raises; once is enough."""
         if self._finished:
@@ -158,12 +164,18 @@ class Observer:
             if report is not None:
                 reports.append(report)
         reports.sort(key=lambda named: named.transcript)
+        known = len(self._troubles)
+        self._write_report(reports)
+        results = Results(tuple(reports), tuple(self._troubles.values()))
+        self._guarded(self._written, self._files.further_reports, results)
+        if len(self._troubles) > known:  # of which report.json has to tell as well
+            self._write_report(reports)
+        self._written(self._files.close)
+
+    def _write_report(self, reports: Sequence[NamedReport]) -> None:
         text = self._guarded(lambda: reports_text(reports, list(self._troubles.values())))
         if text is not None:
             self._written(self._files.report, text)
-        results = Results(tuple(reports), tuple(self._troubles.values()))
-        self._guarded(self._written, self._files.further_reports, results)
-        self._written(self._files.close)
 
     def _take_all(self, placements: Iterable[Placement]) -> None:
         for placement in placements:
@@ -236,6 +248,7 @@ class Observer:
     # What goes out
 
     def _report(self, finding: Finding, conversation: LiveConversation | None) -> None:
+        self.complete = self.complete and finding.code != OBSERVER_ERROR
         if conversation is None:
             reported = Reported(finding, None, None, None)
         else:

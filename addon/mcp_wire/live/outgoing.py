@@ -30,8 +30,8 @@ class Judging(Protocol):
         """Wait until everything was taken. Not while traffic runs."""
         ...
 
-    def finish(self) -> None:
-        """Nothing more will come: wait until everything is judged and written."""
+    def finish(self) -> bool:
+        """Nothing more will come: wait until everything is judged and written. Is it?"""
         ...
 
 

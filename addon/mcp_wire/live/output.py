@@ -63,12 +63,19 @@ MAX_HELD_OCTETS: Final = 1024 * 1024
 MAX_SHOWN_TRANSCRIPT: Final = 256 * 1024 * 1024
 """Octets of a transcript that is read once more for a report that shows its exchanges; it has to fit into memory."""
 
+_EXPIRING: Final = b"expiring\n"
+"""In the lock's file: its holder has no proxy any more, and ends by itself."""
+
 _FILE_MODE: Final = 0o600
 _FOLDER_MODE: Final = 0o700
 
 
 class OutputError(OSError):
     """The folder cannot be used. `strerror` is a clause: "it cannot be written (Read-only file system)"."""
+
+
+class StillWritten(OutputError):
+    """What an ended proxy has left to judge is still being written there."""
 
 
 class OutputFolder:
@@ -97,6 +104,7 @@ class OutputFolder:
         self._held: dict[str, bytearray] = {}
         self._held_octets = 0
         self._broken: set[str] = set()
+        self._recorded: set[str] = set()
         self._postponed: list[str] = []
         self._lock: int | None = None
         self._findings: int | None = None
@@ -104,7 +112,7 @@ class OutputFolder:
             folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
             self._lock = _locked(folder / LOCK)
             if _left_behind(folder):
-                _recover(folder, rules, log)
+                _recover(folder, rules, self._forms, log)
             _move_away(folder, log)
             for name in (TRANSCRIPTS, JOURNAL):
                 (folder / name).mkdir(mode=_FOLDER_MODE, exist_ok=True)
@@ -116,6 +124,12 @@ class OutputFolder:
             self._unlock()
             why = problem.strerror or type(problem).__name__
             raise OutputError(problem.errno or errno.EIO, f"it cannot be written ({why})") from None
+
+    def expire(self) -> None:
+        """The proxy is gone: whoever wants the folder now may wait for it."""
+        if self._lock is not None:
+            with contextlib.suppress(OSError):
+                os.write(self._lock, _EXPIRING)
 
     def name_of(self, label: str) -> str:
         return f"{TRANSCRIPTS}/{label}.json"
@@ -139,10 +153,14 @@ class OutputFolder:
         """Write what is held of the journals. One that fails takes no other with it."""
         failure: OSError | None = None
         self._held_octets = 0
+        if self._findings is not None and os.fstat(self._findings).st_nlink == 0 and not self.folder.exists():
+            # What is written goes nowhere from now on, although no call fails.
+            failure = OSError(errno.ENOENT, "it was removed")
         while self._held:
             label, lines = self._held.popitem()
             try:
                 _append(self._journal(label), lines)
+                self._recorded.add(label)
             except OSError as problem:
                 self._broken.add(label)
                 failure = failure or problem
@@ -173,38 +191,19 @@ class OutputFolder:
                 self._postponed.append(label)
 
     def report(self, text: str) -> None:
+        """Where report.json stands, the transcripts that it tells of stand beside it. Raises for one that does not."""
+        failure = self._write_postponed()
         with _replacing(self.folder / REPORT) as file:
             file.write(text.encode())
-
-    def further_reports(self, results: Results) -> None:
-        """The other forms that were asked for, made from the transcripts. One that fails takes no other with it."""
-        failure = self._write_postponed() if self._forms else None
-        for form in self._forms:
-            try:
-                shown = replace(results, reports=tuple(self._shown(named, form) for named in results.reports))
-                with _replacing(self.folder / form.file_name) as file:
-                    file.write(form.render(shown).encode(errors="backslashreplace"))
-            except OSError as problem:
-                failure = failure or problem
-            except Exception as problem:
-                self._log(f"{form.file_name} could not be made ({type(problem).__name__}).")
         if failure is not None:
             raise failure
 
-    def _shown(self, named: NamedReport, form: Form) -> NamedReport:
-        """The report with what its transcript tells, as far as the form shows that."""
-        path = self.folder / named.transcript
-        if not path.exists():
-            return named
-        if path.stat().st_size > MAX_SHOWN_TRANSCRIPT:
-            self._log(f"{named.transcript} is too large for {form.file_name}, which has its findings only.")
-            return named
-        text = path.read_bytes()
-        lines = exchange_lines(text.decode())
-        if form.detail is None:
-            return replace(named, lines=lines)
-        timeline = recorded_timeline(read_document(text), named.report, form.detail)
-        return replace(named, timeline=timeline, lines=lines)
+    def further_reports(self, results: Results) -> None:
+        """The other forms that were asked for, made from the transcripts. One that fails takes no other with it."""
+        failure = self._write_postponed()
+        failure = _write_forms(self.folder, self._forms, results, self._log) or failure
+        if failure is not None:
+            raise failure
 
     def close(self) -> None:
         """Write the transcripts that had to wait, and let go of everything. Idempotent."""
@@ -237,7 +236,8 @@ class OutputFolder:
     def _transcript(self, label: str) -> None:
         """The journal goes once the transcript is on disk, and stays if that fails."""
         path = self._journal_path(label)
-        if path.exists():
+        if label in self._recorded or path.exists():
+            self._recorded.discard(label)
             _assembled(path, self.folder / self.name_of(label))
             path.unlink()
 
@@ -322,10 +322,15 @@ def _locked(path: Path) -> int | None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
+        expiring = os.read(descriptor, len(_EXPIRING)) == _EXPIRING
         os.close(descriptor)
+        if expiring:
+            raise StillWritten(errno.EBUSY, "the files of the last run are still being written there") from None
         raise OutputError(errno.EBUSY, "another running proxy writes there") from None
     except OSError:
         pass  # a file system without locks
+    with contextlib.suppress(OSError):
+        os.ftruncate(descriptor, 0)
     return descriptor
 
 
@@ -333,8 +338,39 @@ def _left_behind(folder: Path) -> list[Path]:
     return sorted((folder / JOURNAL).glob("*.jsonl"))
 
 
-def _recover(folder: Path, rules: Sequence[Rule] | None, log: Callable[[str], None]) -> None:
-    """Make transcripts and a report of what a killed run left. What cannot be assembled stays a journal."""
+def _write_forms(folder: Path, forms: Sequence[Form], results: Results, log: Callable[[str], None]) -> OSError | None:
+    """One form that fails takes no other with it. Returns the first failure of the disk."""
+    failure: OSError | None = None
+    for form in forms:
+        try:
+            shown = replace(results, reports=tuple(_shown(folder, named, form, log) for named in results.reports))
+            with _replacing(folder / form.file_name) as file:
+                file.write(form.render(shown).encode(errors="backslashreplace"))
+        except OSError as problem:
+            failure = failure or problem
+        except Exception as problem:
+            log(f"{form.file_name} could not be made ({type(problem).__name__}).")
+    return failure
+
+
+def _shown(folder: Path, named: NamedReport, form: Form, log: Callable[[str], None]) -> NamedReport:
+    """The report with what its transcript tells, as far as the form shows that."""
+    path = folder / named.transcript
+    if not path.exists():
+        return named
+    if path.stat().st_size > MAX_SHOWN_TRANSCRIPT:
+        log(f"{named.transcript} is too large for {form.file_name}, which has its findings only.")
+        return named
+    text = path.read_bytes()
+    lines = exchange_lines(text.decode())
+    if form.detail is None:
+        return replace(named, lines=lines)
+    timeline = recorded_timeline(read_document(text), named.report, form.detail)
+    return replace(named, timeline=timeline, lines=lines)
+
+
+def _recover(folder: Path, rules: Sequence[Rule] | None, forms: Sequence[Form], log: Callable[[str], None]) -> None:
+    """Make transcripts and reports of what a killed run left. What cannot be assembled stays a journal."""
     (folder / TRANSCRIPTS).mkdir(mode=_FOLDER_MODE, exist_ok=True)
     recovered = 0
     for journal in _left_behind(folder):
@@ -349,11 +385,18 @@ def _recover(folder: Path, rules: Sequence[Rule] | None, log: Callable[[str], No
     log(f"The last run did not end by itself: {recovered} transcripts were recovered from its journals.")
     reports: list[NamedReport] = []
     for transcript in sorted((folder / TRANSCRIPTS).glob("*.json")):
-        with contextlib.suppress(TranscriptInputError, OSError):
+        try:
             report = validate(read_document(transcript.read_bytes()), rules)
             reports.append(NamedReport(f"{TRANSCRIPTS}/{transcript.name}", report))
+        except (TranscriptInputError, OSError, MemoryError) as problem:
+            log(
+                f"{TRANSCRIPTS}/{transcript.name} of the last run is left out of its report ({type(problem).__name__})."
+            )
     with _replacing(folder / REPORT) as file:
         file.write(reports_text(reports, [_INTERRUPTED]).encode())
+    failure = _write_forms(folder, forms, Results(tuple(reports), (_INTERRUPTED,)), log)
+    if failure is not None:
+        raise failure
 
 
 _INTERRUPTED: Final = Finding(

@@ -86,8 +86,13 @@ class AskPart:
     """No part of any exchange: the edge asks how far those that run have come."""
 
 
+@dataclass(frozen=True, slots=True)
+class OverPart:
+    """No part of any exchange, and the last one: everything that was seen has been handed over."""
+
+
 Part = RequestPart | HeadPart | LostPart | EndPart | bytes
 """bytes: one chunk of an event stream, still content-coded unless its HeadPart says otherwise."""
 
-Entry = tuple[str, Microseconds, Part | AskPart]
+Entry = tuple[str, Microseconds, Part | AskPart | OverPart]
 """A part, when it was seen, and the name of its exchange."""

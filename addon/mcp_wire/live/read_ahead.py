@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Any, Final
 
 from mcp_wire.live.judge_messages import opened, raw_frames
@@ -16,8 +16,10 @@ MAX_OCTETS: Final = 128 * 1024 * 1024
 class ReadAhead:
     """Reads a stream of frames in a thread of its own. Iterating gives what they hold, up to the end of the stream."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: IO[bytes], at_end: Callable[[], None] = lambda: None) -> None:
+        """`at_end` is called in that thread when nothing more can come, though much may still wait."""
         self._stream = stream
+        self._at_end = at_end
         self._frames: deque[bytes | None] = deque()
         self._octets = 0
         self._changed = threading.Condition()
@@ -37,6 +39,7 @@ class ReadAhead:
                     self._octets += len(frame)
                     self._changed.notify_all()
         finally:
+            self._at_end()
             with self._changed:
                 self._frames.append(None)
                 self._changed.notify_all()
