@@ -201,6 +201,8 @@ def test_the_hook_runs_this_command() -> None:
     [hook] = YAML(typ="safe").load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert (hook["id"], hook["language"], hook["entry"]) == ("mcp-conformance-guard", "python", "mcp-conformance guard")
     assert {"name", "description"} <= hook.keys()
+    # By its beginning, pre-commit takes many a flow file for binary.
+    assert (hook["types"], hook["require_serial"]) == (["file"], True)
     scripts = subprocess.run(
         ["grep", "-c", '^mcp-conformance = "mcp_wire.cli.main:main"$', str(ROOT / "pyproject.toml")],
         capture_output=True,
