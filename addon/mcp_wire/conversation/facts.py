@@ -93,8 +93,6 @@ class Exchange:
     """What the server sent here before it had shown that it speaks the revision in force (2026-07-28), up to a few."""
     reissues: Reissues | None = None
     """Where its request was interrupted and sent again, or is such a repetition: all repetitions together."""
-    reissues: Reissues | None = None
-    """Where its request was interrupted and sent again, or is such a repetition: all repetitions together."""
 
     @property
     def path(self) -> str:
@@ -175,14 +173,6 @@ class Exchange:
     def unanswered_calls(self) -> list[Call]:
         """The client requests of this exchange that no response was seen for, on whatever stream."""
         return [call for call in self.calls if not call.responses]
-
-
-@dataclass(slots=True, eq=False)
-class Reissues:
-    """How often one interrupted request was sent again until it was answered, by what may be the same client."""
-
-    latest: Exchange
-    count: int = 1
 
 
 @dataclass(slots=True, eq=False)
