@@ -17,6 +17,7 @@ from mcp_wire.rules import rules_of
 from mcp_wire.rules.archived_draft import ARCHIVED_DRAFT_CODES
 from mcp_wire.transcript.document import Document
 from mcp_wire.transcript.interop_tuple import InteropTuple
+from mcp_wire.transcript.naming import plainly_named
 from mcp_wire.transcript.reading import observations
 from mcp_wire.transcript.tuple_parts import completed, server_name
 from mcp_wire.wire.observation import Observation
@@ -39,8 +40,10 @@ def validate(
     `redactor`: gives the labels in messages; a timeline made with the same one has the same labels. `on_progress` is
     told from time to time which share of the transcript has been judged, from 0 to 1. `asserted`: what an operator says
     of the interoperability tuple (`asserted_parts`). `decisions`: those about repeating requests, for this transcript.
+    The names of exchanges are shown as `plainly_named` has them.
     """
     redactor = redactor or Redactor()
+    document = plainly_named(document)
     chosen = tuple(rules_of() if rules is None else rules)
     profile = PROFILES.get(document.profile or "")
     conversation = Conversation(
@@ -70,7 +73,8 @@ def redacted_timeline(
 ) -> Timeline:
     """What a transcript tells, redacted as the report on it is: pass the redactor with which it was validated."""
     redactor = redactor or Redactor()
-    redacted = (one for observation in observations(document) for one in redactor.feed(observation))
+    named = plainly_named(document)
+    redacted = (one for observation in observations(named) for one in redactor.feed(observation))
     return _timeline(redacted, document, report, detail)
 
 

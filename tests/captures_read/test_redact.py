@@ -61,10 +61,8 @@ def test_every_case_and_fixture_proves_the_same(path: Path, tmp_path: Path) -> N
 
 FAULTS_OF_FORM = {
     "invalid_chunks",
-    "invalid_concurrent_group",
     "invalid_disconnected",
     "invalid_exchange",
-    "invalid_exchange_id",
     "invalid_exchange_shape",
     "invalid_headers",
     "invalid_http_method",
@@ -120,12 +118,30 @@ def test_nothing_leaks_from_what_a_person_wrote(source: str, tmp_path: Path, cap
 def test_ids_become_ours_and_stay_what_they_are_to_each_other(tmp_path: Path) -> None:
     first = EXCHANGE | {"id": "acme", "concurrent_group": "g"}
     second = EXCHANGE | {"id": "x-2", "concurrent_group": "overlap-1", "server_side_of": "acme"}
-    third = EXCHANGE | {"id": "other", "concurrent_group": "g", "server_side_of": "nobody"}
-    _, copy = redact(tmp_path, transcript(first, second, third))
+    third = EXCHANGE | {"id": "bob", "concurrent_group": "acme", "server_side_of": "nobody"}
+    fourth = EXCHANGE | {"id": "post-initialize", "concurrent_group": "acme"}
+    code, copy = redact(tmp_path, transcript(first, second, third, fourth))
     exchanges = json.loads(copy)["exchanges"]
-    assert [one["id"] for one in exchanges] == ["x-1", "x-2", "x-3"]
-    assert [one["concurrent_group"] for one in exchanges] == ["overlap-2", "overlap-1", "overlap-2"]
-    assert [one.get("server_side_of") for one in exchanges] == [None, "x-1", "x-0"]
+    assert [one["id"] for one in exchanges] == ["x-1", "x-2", "x-3", "post-initialize"]
+    assert [one["concurrent_group"] for one in exchanges] == ["g", "overlap-1", "overlap-2", "overlap-2"]
+    assert [one.get("server_side_of") for one in exchanges] == [None, "x-1", "x-4", None]
+    assert redact(tmp_path, copy.decode()) == (code, copy)
+
+
+@pytest.mark.parametrize("malformed", ["", None, 4155551234, 0.25, True, ["acme"], {"acme": 1}, "absent", "acme"])
+def test_a_malformed_id_stays_malformed_in_the_same_way(
+    malformed: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = {} if malformed == "absent" else {"id": malformed, "concurrent_group": malformed}
+    nameless = {name: value for name, value in EXCHANGE.items() if name != "id"}
+    code, copy = redact(tmp_path, transcript(EXCHANGE | {"id": "acme"}, nameless | named))
+    assert (code, capsys.readouterr().err) == (0, "")
+    first, second = json.loads(copy)["exchanges"]
+    assert ("id" in second, type(second.get("id"))) == ("id" in named, type(named.get("id")))
+    assert (second.get("id") == first["id"]) == (malformed == "acme")
+    assert b"acme" not in copy
+    assert b"4155551234" not in copy
+    assert redact(tmp_path, copy.decode()) == (0, copy)
 
 
 def test_the_order_of_the_document_stays(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ CHANGES: list[tuple[Callable[[Any], Any], str | int, Any, str, str]] = [
     (at(), "profile", f"stable-{CANARY}", "/profile", UNREAD),
     (at("tuple"), "endpoint", f"/mcp/{CANARY}", "/tuple/endpoint", f"text {LISTED}"),
     (at("tuple", "client"), "name", CANARY, "/tuple/client/name", f"text {LISTED}"),
-    (at(*X1), "id", "call", "/exchanges/0/id", "name that a person gave"),
+    (at(*X1), "id", "acme", "/exchanges/0/id", "name that a person gave"),
     (at(*X1), "comment", "", "/exchanges/0/*", UNREAD),
     (at(*X1), "started_ms", CANARY, "/exchanges/0/started_ms", UNREAD),
     (at(*X2), "concurrent_group", CANARY, "/exchanges/1/concurrent_group", "name that a person gave"),

@@ -338,6 +338,33 @@ RETRY: Final = re.compile(r"[-+]?[0-9]{1,9}(?:\.[0-9]{1,3})? ?(?:ms|s|sec|second
 HTTP_VERSION: Final = re.compile(r"(?:HTTP/)?[0-9](?:\.[0-9])?")
 RESET_CODE: Final = re.compile(r"[A-Z][A-Z0-9_]{1,31}|0x[0-9a-f]{1,8}|[0-9]{1,10}")
 
+# --- names of exchanges ---
+
+EXCHANGE_WORDS: Final = _words(
+    "exchange exchanges request requests response responses message messages call calls result results error errors "
+    "notification notifications notify event events stream streams session sessions connection connections client "
+    "server proxy gateway intermediary upstream downstream relay hop tap side peer host agent user assistant "
+    "initialize initialized initialise initialised initialization init inited ping pong list lists listed get gets "
+    "post posts put patch delete deleted head options read reads write subscribe subscribed unsubscribe subscription "
+    "subscriptions listen listening complete completed completion completions cancel cancelled canceled cancellation "
+    "progress discover discovery tool tools prompt prompts resource resources template templates root roots sampling "
+    "sample elicit elicitation log logs logging level task tasks create update updated changed change schema metadata "
+    "sse json rpc http https mcp batch single chunk chunks split body header headers status version profile protocol "
+    "first second third fourth fifth last next previous other others another one two three four five six more rest "
+    "all none some both only again twice once repeat repeated replay replayed retry retried reissue resend resent "
+    "resume resumed resuming resumption reconnect reconnected reset restart start started begin open opened close "
+    "closed closing end ended ending stop stopped bye hello teardown shutdown terminate terminated abort aborted "
+    "timeout idle early late before after pre post during while then old new current legacy modern stable draft era "
+    "fallback probe preflight poll polled polling push pushed pushes pull page paged pages cursor with without no not "
+    "as of to from on in by for and or the an is id ids flag known unknown missing empty null nul valid invalid good "
+    "bad wrong right ok fail failed failing failure success successful accepted accept denied refused rejected "
+    "rejection discarded dropped lost redirect redirected auth authorize authorized unauthorized token overlap "
+    "overlapping concurrent parallel group sequence step phase part test case demo example fixture sample echo add sum "
+    "answer answered answers ask asked question input output vouched note notes standalone main control normal happy "
+    "path a b c d x y z"
+)
+"""Words of which names of exchanges may be made: of the protocol, of HTTP, and of telling one from another."""
+
 # --- the interoperability tuple ---
 
 TUPLE_NAMES: Final = _words(

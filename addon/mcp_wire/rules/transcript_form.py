@@ -361,7 +361,7 @@ def holds_no_secret(document: Document, _conversation: Conversation) -> Verdicts
     if not document.is_judged:
         return
     found = False
-    for secret in secrets_of(document):
+    for secret in secrets_of(document.as_written):
         found = True
         place = secret.place if secret.event is None else f"{secret.place.rpartition('/')[0]}/{secret.event}"
         exchange = None if secret.exchange is None else exchange_id(document.exchanges[secret.exchange])

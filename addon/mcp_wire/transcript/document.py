@@ -32,9 +32,18 @@ _EVENT_STREAM: Final = "text/event-stream"
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One parsed transcript. `value` is whatever JSON the text held; nothing is taken for granted."""
+    """One parsed transcript. `value` is whatever JSON the text held; nothing is taken for granted.
+
+    `original`: that JSON, where names in `value` were replaced (`plainly_named`).
+    """
 
     value: JsonValue
+    original: Document | None = None
+
+    @property
+    def as_written(self) -> Document:
+        """The document with the names that its author gave."""
+        return self if self.original is None else self.original
 
     @property
     def members(self) -> JsonObject:

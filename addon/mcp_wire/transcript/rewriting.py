@@ -2,47 +2,38 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
 from mcp_wire.judging.declaration import Evidence
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.protocol.profiles import UNDETERMINED
-from mcp_wire.transcript.document import Document, exchange_id
+from mcp_wire.transcript.document import Document, JsonObject, exchange_id
 from mcp_wire.transcript.journal import JournalHeader, JournalRecord
+from mcp_wire.transcript.naming import Names, Naming, plainly_named
 from mcp_wire.transcript.reading import observations
 from mcp_wire.transcript.writing import Recorded, gathered
 from mcp_wire.wire.observation import Observation, RequestSeen
-
-NOBODY: Final = "x-0"
-"""The id of an exchange that is not in the transcript."""
-
-_EXCHANGE: Final = re.compile(r"x-[1-9][0-9]{0,8}")
-_GROUP: Final = re.compile(r"(?:overlap|group)-[1-9][0-9]{0,8}")
+from mcp_wire.wire.strict_json import MISSING, JsonValue, LongInteger, Missing
 
 
 def redacted_exchanges(document: Document, redactor: Redactor) -> list[Recorded]:
-    """The exchanges that can be read, redacted, in the order of the document.
+    """The exchanges that can be read, redacted, in the order of the document, under the names that are shown.
 
-    Ids of exchanges and labels of overlaps are a person's words: they become `x-N` and `overlap-N`, equal ones equal.
+    Ids that are missing, empty, no strings or used twice stay so, and so do malformed labels of overlaps.
     """
     # What profile it is under changes nothing about what was seen.
     known = document if document.is_judged else Document(document.members | {"profile": UNDETERMINED})
+    known = plainly_named(known)
     redacted = (one for observation in observations(known) for one in redactor.feed(observation))
     exchanges = sorted(gathered(redacted), key=lambda recorded: recorded.request.index or 0)
-    # Where two exchanges have one id, the reader has given them different ones; the fault of the document stays.
-    own = {
-        recorded.request.exchange: exchange_id(known.exchanges[recorded.request.index or 0])
-        or recorded.request.exchange
-        for recorded in exchanges
-    }
-    ids = _renamed((own[recorded.request.exchange] for recorded in exchanges), _EXCHANGE, "x")
-    groups = _renamed((recorded.request.concurrent_group for recorded in exchanges), _GROUP, "overlap")
     for recorded in exchanges:
-        request = recorded.request
-        recorded.request = replace(_request(request, ids, groups), exchange=ids[own[request.exchange]])
+        members = known.exchanges[recorded.request.index or 0]
+        assert isinstance(members, dict)
+        # Where two exchanges have one id, the reader has given them different ones; the fault of the document stays.
+        recorded.request = replace(recorded.request, exchange=exchange_id(members) or recorded.request.exchange)
+        recorded.malformed = _malformed(members)
     return exchanges
 
 
@@ -58,34 +49,50 @@ def redacted_header(document: Document, redactor: Redactor) -> JournalHeader:
 
 def redacted_records(read: Callable[[], Iterable[JournalRecord]], redactor: Redactor) -> Iterator[JournalRecord]:
     """The records of a journal, redacted. `read` is called twice, to know all ids before the first is replaced."""
-    requests = (record for record in read() if isinstance(record, RequestSeen))
-    names = [(record.exchange, record.concurrent_group) for record in requests]
-    ids = _renamed((name for name, _ in names), _EXCHANGE, "x")
-    groups = _renamed((group for _, group in names), _GROUP, "overlap")
+    requests = [record for record in map(naming, read()) if record is not None]
+    names, known = Names.of_requests(requests), {own for own, _, _ in requests}
     for record in read():
         if isinstance(record, JournalHeader):
             profile = _profile(Document({"profile": record.profile}), redactor)
             named = redactor.redact_tuple(record.interoperability_tuple)
             yield replace(record, profile=profile, interoperability_tuple=named)
-        elif record.exchange in ids:
+        elif record.exchange in known:
             for redacted in redactor.feed(record):
-                yield _named(redacted, ids, groups)
+                yield plain_record(redacted, names)
 
 
-def is_own_name(name: str) -> bool:
-    """The id of an exchange or the label of an overlap is one of ours, so that it stays."""
-    return _EXCHANGE.fullmatch(name) is not None or _GROUP.fullmatch(name) is not None or name == NOBODY
+def naming(record: JournalRecord | None) -> Naming | None:
+    """The names that a record of a request gives."""
+    if not isinstance(record, RequestSeen):
+        return None
+    return record.exchange, record.server_side_of, record.concurrent_group
 
 
-def _named(seen: Observation, ids: dict[str, str], groups: dict[str, str]) -> Observation:
-    seen = _request(seen, ids, groups) if isinstance(seen, RequestSeen) else seen
-    return replace(seen, exchange=ids[seen.exchange])
+def plain_record(seen: Observation, names: Names) -> Observation:
+    """The same with the names that are shown."""
+    if isinstance(seen, RequestSeen):
+        group, upstream = seen.concurrent_group, seen.server_side_of
+        seen = replace(
+            seen,
+            concurrent_group=None if group is None else names.group(group),
+            server_side_of=None if upstream is None else names.exchange(upstream),
+        )
+    return replace(seen, exchange=names.exchange(seen.exchange))
 
 
-def _request(seen: RequestSeen, ids: dict[str, str], groups: dict[str, str]) -> RequestSeen:
-    """With our words in place of a person's, but for its own id."""
-    upstream_of = None if seen.server_side_of is None else ids.get(seen.server_side_of, NOBODY)
-    return replace(seen, concurrent_group=groups.get(seen.concurrent_group or ""), server_side_of=upstream_of)
+def _malformed(exchange: JsonObject) -> dict[str, JsonValue | Literal[Missing.MISSING]]:
+    """Members that name the exchange and are malformed: a value of the same type, or none."""
+    found: dict[str, JsonValue | Literal[Missing.MISSING]] = {}
+    for name in ("id", "concurrent_group", "server_side_of"):
+        value = exchange.get(name, MISSING)
+        if value is MISSING and name != "id":
+            continue
+        if not isinstance(value, str) or not value:
+            found[name] = _EMPTY.get(type(value), value)
+    return found
+
+
+_EMPTY: Final[dict[type, JsonValue]] = {int: 0, float: 0.5, dict: {}, list: [], LongInteger: 0}
 
 
 def _profile(document: Document, redactor: Redactor) -> str:
@@ -96,20 +103,3 @@ def _profile(document: Document, redactor: Redactor) -> str:
     if standing in ("stable", "draft"):
         return f"{standing}-{redactor.show(Evidence('version', version))}"
     return redactor.show(Evidence("text", profile))
-
-
-def _renamed(names: Iterable[str | None], kept: re.Pattern[str], prefix: str) -> dict[str, str]:
-    """A name of our own for each; those that are such already stay."""
-    different = list(dict.fromkeys(name for name in names if name))
-    taken = {name for name in different if kept.fullmatch(name)}
-    renamed: dict[str, str] = {}
-    number = 0
-    for name in different:
-        if name in taken:
-            renamed[name] = name
-            continue
-        number += 1
-        while f"{prefix}-{number}" in taken:
-            number += 1
-        renamed[name] = f"{prefix}-{number}"
-    return renamed

@@ -22,8 +22,15 @@ from mcp_wire.transcript.document import (
 )
 from mcp_wire.transcript.forms import body_form, body_of
 from mcp_wire.transcript.journal import JournalHeader, JournalRecord, decode, encode
+from mcp_wire.transcript.naming import Names
 from mcp_wire.transcript.reading import read_document
-from mcp_wire.transcript.rewriting import is_own_name, redacted_exchanges, redacted_header, redacted_records
+from mcp_wire.transcript.rewriting import (
+    naming,
+    plain_record,
+    redacted_exchanges,
+    redacted_header,
+    redacted_records,
+)
 from mcp_wire.transcript.secrets import (
     BODY_MEMBERS,
     CHUNK_MEMBERS,
@@ -55,8 +62,10 @@ _TIMES: Final = frozenset({"started_ms", "ended_ms", "body_ms", "t_ms"})
 _LABELS: Final = frozenset({"id", "concurrent_group", "server_side_of"})
 
 
-def unredacted_in(document: Document) -> list[Secret]:
+def unredacted_in(document: Document, redactor: Redactor | None = None) -> list[Secret]:
     """What is not redacted in a transcript, in its order; where a secret shows its shape, that is told.
+
+    `redactor`: a new one, which says what counts; None: names of tools do not.
 
     Of a transcript that says that its values are invented, only what shows its shape is told.
     """
@@ -64,14 +73,18 @@ def unredacted_in(document: Document) -> list[Secret]:
     if document.members.get("values") == INVENTED:
         return known
     told = {secret.place for secret in known}
-    return known + [found for found in _beyond_allow_lists(document) if found.place not in told]
+    return known + [found for found in _beyond_allow_lists(document, redactor or Redactor()) if found.place not in told]
 
 
-def unredacted_in_journal(read: Callable[[], Iterable[bytes]]) -> Iterator[Secret]:
+def unredacted_in_journal(read: Callable[[], Iterable[bytes]], redactor: Redactor | None = None) -> Iterator[Secret]:
     """The same of a journal, by line; `read` is called twice. What a crash tore off at its end is no fault."""
-    redactor = Redactor()
+    redactor = redactor or Redactor()
+    requests = []
     for line in read():
         redactor.reserve(line.decode(errors="replace"))
+        named = naming(decode(line))
+        requests += [named] if named is not None else []
+    names = Names.of_requests(requests)
     waiting: dict[str, deque[tuple[int, bytes]]] = {}
     for number, line in enumerate(read(), 1):
         record = decode(line)
@@ -81,37 +94,36 @@ def unredacted_in_journal(read: Callable[[], Iterable[bytes]]) -> Iterator[Secre
             continue
         if isinstance(record, JournalHeader):
             [header] = redacted_records(lambda header=record: [header], redactor)  # type: ignore[misc]
-            yield from _changed(number, line, header)
+            yield from _changed(number, line, header, names)
             continue
         waiting.setdefault(record.exchange, deque()).append((number, line))
-        yield from _matched(redactor.feed(record), waiting)
+        yield from _matched(redactor.feed(record), waiting, names)
     for exchange in list(waiting):
-        yield from _matched(redactor.feed(ExchangeEnded(exchange, None, Ended.OPEN)), waiting)
+        yield from _matched(redactor.feed(ExchangeEnded(exchange, None, Ended.OPEN)), waiting, names)
 
 
-def _matched(redacted: Iterable[Observation], waiting: dict[str, deque[tuple[int, bytes]]]) -> Iterator[Secret]:
+def _matched(
+    redacted: Iterable[Observation], waiting: dict[str, deque[tuple[int, bytes]]], names: Names
+) -> Iterator[Secret]:
     """Each redacted record beside the line that it was made of: those of one exchange come in their order."""
     for record in redacted:
         lines = waiting.get(record.exchange)
         if lines:
-            yield from _changed(*lines.popleft(), record)
+            yield from _changed(*lines.popleft(), record, names)
         if isinstance(record, ExchangeEnded):
             waiting.pop(record.exchange, None)
 
 
-def _changed(number: int, line: bytes, redacted: JournalRecord) -> Iterator[Secret]:
+def _changed(number: int, line: bytes, redacted: JournalRecord, names: Names) -> Iterator[Secret]:
     before, after = read_json(line).value, read_json(encode(redacted)).value
     assert isinstance(before, dict) and isinstance(after, dict)
     if any(name not in after or not _same(value, after[name]) for name, value in before.items()):
         yield Secret(f"line {number}", RECORD)
-    elif isinstance(redacted, RequestSeen):
-        names = (redacted.exchange, redacted.concurrent_group, redacted.server_side_of)
-        if not all(name is None or is_own_name(name) for name in names):
-            yield Secret(f"line {number}", LABEL)
+    elif isinstance(redacted, RequestSeen) and plain_record(redacted, names) != redacted:
+        yield Secret(f"line {number}", LABEL)
 
 
-def _beyond_allow_lists(document: Document) -> Iterator[Secret]:
-    redactor = Redactor()
+def _beyond_allow_lists(document: Document, redactor: Redactor) -> Iterator[Secret]:
     # Else what is raw would take the labels of what is not, and both would differ from the copy.
     redactor.reserve(dump_json(document.value))
     copies = dict(_copies(redacted_exchanges(document, redactor)))

@@ -6,8 +6,9 @@ compared line by line. Headers and bodies keep the order in which they were obse
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
 from mcp_wire.transcript.document import SHAPE_PAYLOADS, JsonObject, is_event_stream
 from mcp_wire.transcript.forms import (
@@ -30,18 +31,22 @@ from mcp_wire.wire.observation import (
     ResponseChunk,
     ResponseSeen,
 )
-from mcp_wire.wire.strict_json import JsonValue, dump_json
+from mcp_wire.wire.strict_json import MISSING, JsonValue, Missing, dump_json
 
 
 @dataclass(slots=True)
 class Recorded:
-    """What was recorded of one exchange. `chunks` are read once, in order, and may come from a file as they are."""
+    """What was recorded of one exchange. `chunks` are read once, in order, and may come from a file as they are.
+
+    `malformed`: members of the exchange that are written as they stand here, or left out where they are MISSING.
+    """
 
     request: RequestSeen
     response: ResponseSeen | None = None
     chunks: Iterable[ResponseChunk] = ()
     body: ResponseBody | None = None
     end: ExchangeEnded | None = None
+    malformed: Mapping[str, JsonValue | Literal[Missing.MISSING]] = field(default_factory=dict)
 
 
 def transcript_text(header: JournalHeader, observations: Iterable[Observation]) -> str:
@@ -97,9 +102,14 @@ def _exchange(recorded: Recorded) -> Iterator[str]:
     head: JsonObject = {"id": request.exchange}
     head |= asserted_form(request) | timed("started_ms", request.t_ms)
     head |= timed("ended_ms", None if end is None else end.t_ms)
+    for name, value in recorded.malformed.items():
+        if value is not MISSING:
+            head[name] = value
+        else:
+            head.pop(name, None)
     if recorded.response is None:
         head |= ending
-    yield f"  {{{_inside(head)},\n"
+    yield f"  {{{_inside(head)},\n" if head else "  {\n"
     members = request_form(request)
     if request.method.upper() in BODYLESS_METHODS and members.get("body_text") == "":
         del members["body_text"]
