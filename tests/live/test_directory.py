@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_wire.conversation.facts import META_VERSION
 from mcp_wire.live import directory as directory_module
 from mcp_wire.live.directory import Closed, ConversationIdentity, Directory, Placed, Placement
+from mcp_wire.protocol.meta_keys import META_VERSION
 from mcp_wire.protocol.profiles import PROFILES
 from mcp_wire.wire.observation import RequestSeen, ResponseChunk
 from tests.live.mcp_traffic import (

@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_wire.privacy import labels as label_module
-from mcp_wire.privacy.allow_lists import SECRET_PAIRS, SECRET_WORDS
-from mcp_wire.privacy.trace_context import is_baggage, is_trace_parent, is_trace_state
-from mcp_wire.privacy.values import names_a_secret
-from mcp_wire.rules import header_annotations, request_metadata, security, sessions
+from mcp_wire.protocol.secret_names import names_a_secret
+from mcp_wire.rules import request_metadata, security
 from mcp_wire.wire.body import Body
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.observation import Ended, ExchangeEnded, RequestSeen, ResponseSeen
@@ -78,9 +76,6 @@ def test_keys_of_meta(keys: list[str], needs_prefix: bool) -> None:
 
 @given(TRACES)
 def test_trace_contexts(value: str) -> None:
-    assert is_trace_parent(value) == request_metadata._is_traceparent(value)
-    assert is_trace_state(value) == request_metadata._is_tracestate(value)
-    assert is_baggage(value) == request_metadata._is_baggage(value)
     for key, is_valid in request_metadata._TRACE_FORMATS.items():
         message: Any = {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"_meta": {key: value}}}
         (seen,) = redact([request(body=Body.of_value(message))])
@@ -110,19 +105,11 @@ def test_trace_contexts(value: str) -> None:
     )
 )
 def test_names_of_secrets(name: str) -> None:
-    assert names_a_secret(name) == header_annotations._looks_secret(name)
     (seen,) = redact([request(headers=[(f"Mcp-Param-{name}", "x")])])
     assert isinstance(seen, RequestSeen)
     ((shown, _),) = seen.headers
-    assert header_annotations._looks_secret(shown[len("Mcp-Param-") :]) == header_annotations._looks_secret(name)
+    assert names_a_secret(shown[len("Mcp-Param-") :]) == names_a_secret(name)
     assert redact([seen]) == [seen]
-
-
-def test_lists_of_secret_names_are_the_same() -> None:
-    assert SECRET_WORDS == header_annotations._SECRET_WORDS
-    assert SECRET_PAIRS == header_annotations._SECRET_PAIRS
-    assert label_module.GUESSABLE_BELOW == sessions.MIN_UNGUESSABLE_LENGTH
-    assert label_module.COUNTER_DIGITS == sessions.MAX_COUNTER_DIGITS
 
 
 @given(HOSTS, HOSTS, st.sampled_from(["http://", "https://", "HTTP://", "chrome-extension://", "acme://"]))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import Request, Session
+from mcp_wire.protocol.meta_keys import META_CLIENT_INFO
 from mcp_wire.wire.strict_json import canonical
-
-META_CLIENT_INFO: Final = "io.modelcontextprotocol/clientInfo"
 
 
 def client_mark(request: Request) -> bytes:

@@ -26,7 +26,6 @@ Sender = Literal["client", "server"]
 
 EVENT_STREAM: Final = "text/event-stream"
 JSON_MEDIA_TYPE: Final = "application/json"
-META_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 
 MAX_CALLS_REMEMBERED: Final = 4_096
 """Calls kept with their messages, per requestor and session; answered ones are forgotten first."""

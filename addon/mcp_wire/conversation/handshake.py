@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from mcp_wire.conversation.facts import MAX_EARLY_MESSAGES_REMEMBERED, META_VERSION, Message, Session
+from mcp_wire.conversation.facts import MAX_EARLY_MESSAGES_REMEMBERED, Message, Session
+from mcp_wire.protocol.meta_keys import META_VERSION
 
 IN_FLIGHT_GRACE_MS: Final = 1_000.0
 """Two POSTs may cross: for so long after a request the notification that was due before it may still arrive."""

@@ -7,14 +7,14 @@ client speaks (2025-11-25 basic/transports#protocol-version-header).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from mcp_wire.conversation.exchange_reader import ExchangeReader
-from mcp_wire.conversation.facts import META_VERSION, Ending, Message, ResponseHead
-from mcp_wire.protocol.profiles import MODERN_REVISIONS, PROFILES, Profile, profile_of_revision
+from mcp_wire.conversation.facts import Ending, Message, ResponseHead
+from mcp_wire.protocol.meta_keys import META_VERSION
+from mcp_wire.protocol.profiles import MODERN_REVISIONS, PROFILES, Profile, is_date_version, profile_of_revision
 from mcp_wire.wire.body import Body
 from mcp_wire.wire.jsonrpc import Envelope, classify
 from mcp_wire.wire.observation import (
@@ -30,7 +30,6 @@ UNKNOWN: Final = "unknown"
 """The profile name for a version that is not even written like one. The value may be anything, so it is not shown."""
 
 MAX_VERSION_LENGTH: Final = 64
-_DATE_VERSION: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def profile_name(version: str) -> str:
@@ -42,7 +41,7 @@ def profile_name(version: str) -> str:
     profile = profile_of_revision(version)
     if profile is not None:
         return profile.name
-    return f"stable-{version}" if _DATE_VERSION.fullmatch(version) else UNKNOWN
+    return f"stable-{version}" if is_date_version(version) else UNKNOWN
 
 
 def bundled(name: str) -> Profile | None:

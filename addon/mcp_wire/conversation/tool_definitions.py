@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_wire.conversation.bounded import BoundedTable, Memory
+from mcp_wire.conversation.bounded import BoundedTable
 from mcp_wire.conversation.clients import client_mark
 from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import Message
@@ -23,11 +23,6 @@ MAX_DEFINITION_BYTES_REMEMBERED: Final = 4 * 1024 * 1024
 MAX_CLIENTS_REMEMBERED: Final = 4_096
 MAX_REFUSED_CALLS_REMEMBERED: Final = 1_024
 
-DEFINITIONS: Final = Memory("tool definitions that name headers", ())
-CHANGES: Final = Memory("clients that were told of changed tools", ())
-REFUSED: Final = Memory("calls that were refused for their headers", ())
-LISTS: Final = Memory("clients that asked for the tools again", ())
-
 
 @dataclass(slots=True)
 class _Delivered:
@@ -40,17 +35,13 @@ class ToolDefinitions:
     """What designates headers, by client and tool name; and the calls that were refused for their headers."""
 
     _delivered: BoundedTable[tuple[bytes, str], _Delivered] = field(
-        default_factory=lambda: BoundedTable(
-            MAX_DEFINITIONS_REMEMBERED, weight_ceiling=MAX_DEFINITION_BYTES_REMEMBERED, memory=DEFINITIONS
-        )
+        default_factory=lambda: BoundedTable(MAX_DEFINITIONS_REMEMBERED, weight_ceiling=MAX_DEFINITION_BYTES_REMEMBERED)
     )
-    _generations: BoundedTable[bytes, int] = field(
-        default_factory=lambda: BoundedTable(MAX_CLIENTS_REMEMBERED, memory=CHANGES)
-    )
+    _generations: BoundedTable[bytes, int] = field(default_factory=lambda: BoundedTable(MAX_CLIENTS_REMEMBERED))
     _refused: BoundedTable[tuple[bytes, bytes], bytes] = field(
-        default_factory=lambda: BoundedTable(MAX_REFUSED_CALLS_REMEMBERED, memory=REFUSED)
+        default_factory=lambda: BoundedTable(MAX_REFUSED_CALLS_REMEMBERED)
     )
-    _lists: BoundedTable[bytes, int] = field(default_factory=lambda: BoundedTable(MAX_CLIENTS_REMEMBERED, memory=LISTS))
+    _lists: BoundedTable[bytes, int] = field(default_factory=lambda: BoundedTable(MAX_CLIENTS_REMEMBERED))
 
     def take(self, message: Message) -> None:
         """Learn from a message of 2026-07-28, of either side."""

@@ -266,15 +266,6 @@ SENSITIVE_NAMES: Final = _words(
 )
 """Names of parameters that a rule warns of. The name is the finding; its value is replaced as any other."""
 
-SECRET_WORDS: Final = _words("password passwd passphrase secret credential credentials authorization apikey ssn")
-SECRET_PAIRS: Final = frozenset(
-    {
-        *(("api", "key"), ("access", "key"), ("private", "key"), ("secret", "key")),
-        *((word, "token") for word in ("access", "auth", "bearer", "refresh", "session", "id")),
-    }
-)
-"""Words in the name of a mirrored parameter that a rule warns of: its label says that it had one."""
-
 MEMBER_NAMES: Final = (
     KNOWN_SCHEMA_KEYWORDS
     | SENSITIVE_NAMES

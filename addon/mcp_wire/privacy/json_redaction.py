@@ -22,11 +22,13 @@ from mcp_wire.privacy.allow_lists import (
     WORDS_OF_MEDIA_TYPES,
 )
 from mcp_wire.privacy.json_places import CONTENT, FREE, INPUT_REQUEST, MESSAGE, PARAMS_OF, Names, Place, Scalars
-from mcp_wire.privacy.labels import NAME_LIMIT, is_label, undecodable_part
-from mcp_wire.privacy.trace_context import is_baggage, is_trace_parent, is_trace_state
-from mcp_wire.privacy.values import Values, is_product_name, is_product_version, looks_random, names_a_secret
+from mcp_wire.privacy.labels import is_label, undecodable_part
+from mcp_wire.privacy.values import Values, is_product_name, is_product_version, looks_random
 from mcp_wire.protocol.methods import is_defined_anywhere
 from mcp_wire.protocol.mirrored_headers import looks_like_sentinel
+from mcp_wire.protocol.secret_names import names_a_secret
+from mcp_wire.protocol.tool_names import MAX_TOOL_NAME_LENGTH
+from mcp_wire.protocol.trace_context import is_baggage, is_trace_parent, is_trace_state
 from mcp_wire.wire.strict_json import MAX_DEPTH, MISSING, LongInteger, dump_json, read_json
 
 MAX_JSON_TEXT: Final = 1024 * 1024
@@ -309,7 +311,7 @@ def _number_stays(value: float | LongInteger, scalars: Scalars) -> bool:
 def _is_tool_name(value: str) -> bool:
     """Also names that no tool should have: what is wrong with them is in their characters."""
     return (
-        0 < len(value) <= NAME_LIMIT
+        0 < len(value) <= MAX_TOOL_NAME_LENGTH
         and value.isprintable()
         and value == value.strip()
         and value.count(" ") <= _MAX_SPACES

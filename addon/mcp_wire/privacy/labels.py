@@ -16,6 +16,8 @@ import re
 from hashlib import blake2b
 from typing import Final, Literal
 
+from mcp_wire.protocol.session_ids import is_short, looks_counted
+from mcp_wire.protocol.tool_names import MAX_TOOL_NAME_LENGTH, has_only_plain_characters
 from mcp_wire.wire.strict_json import LongInteger
 
 Kind = Literal["redacted", "session", "cursor", "id", "name", "tool", "method", "param", "host"]
@@ -42,15 +44,8 @@ LARGE_NUMBER_BASE: Final = 9_100_000_000_000_000
 _SAFE_INTEGER: Final = 2**53 - 1
 _MAX_ORDINAL: Final = 9_999_999
 
-NAME_LIMIT: Final = 128
-"""Tool names are at most this long (2025-11-25 server/tools#tool-names)."""
-GUESSABLE_BELOW: Final = 16
-"""Session ids shorter than this count as guessable (2025-11-25 basic/security_best_practices#session-hijacking)."""
-COUNTER_DIGITS: Final = 19
-"""So do decimal numbers of up to this length: counters and times."""
-
 _IDENTIFIERS: Final = frozenset({"session", "cursor", "id"})
-_OVERLONG: Final = "x" * NAME_LIMIT
+_OVERLONG: Final = "x" * MAX_TOOL_NAME_LENGTH
 _LABEL: Final = re.compile(
     r"[ \t]?(?:(session|weak)[- ]([A-Z]{1,4})|(cursor|id|name|tool|method|param|host|redacted)-([1-9][0-9]{0,6})"
     rf"!?(?:-{_OVERLONG})?)(?:é?\ufffd?\ud800?\x00?[\n\x1f]?)[ \t]?"
@@ -59,7 +54,6 @@ _IN_TEXT: Final = re.compile(
     r"(?<![A-Za-z0-9])(?:(session|weak)[- ]([A-Z]{1,4})|(cursor|id|name|tool|method|param|host|redacted)-"
     r"([1-9][0-9]{0,6})|(1[0-9]{12}|91[0-9]{14}))(?![A-Za-z0-9])"
 )
-_TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_.-]*")
 _CONTROL: Final = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _OTHER_NON_ASCII: Final = re.compile("[^\x00-\x7f\ufffd\ud800-\udfff]")
@@ -69,7 +63,7 @@ _NUMBER_LABEL_TEXT: Final = re.compile(r"(-?(?:1[0-9]{12}|91[0-9]{14}))(?:\.0+)?
 
 def is_label(value: object) -> bool:
     """Is this text one of our labels? What it stands for was longer or shorter: its length means nothing."""
-    return isinstance(value, str) and len(value) <= 2 * NAME_LIMIT and _LABEL.fullmatch(value) is not None
+    return isinstance(value, str) and len(value) <= 2 * MAX_TOOL_NAME_LENGTH and _LABEL.fullmatch(value) is not None
 
 
 def is_strong_session_label(value: object) -> bool:
@@ -169,7 +163,7 @@ class Labels:
         return notation
 
     def _own(self, value: str) -> str | None:
-        found = _LABEL.fullmatch(value) if len(value) <= 2 * NAME_LIMIT else None
+        found = _LABEL.fullmatch(value) if len(value) <= 2 * MAX_TOOL_NAME_LENGTH else None
         if found is None:
             return None
         if found[1]:
@@ -189,8 +183,8 @@ class Labels:
         else:
             label = f"{kind}-{self._of(kind).next()}"
             if kind == "tool":
-                label += ("" if _TOOL_NAME.fullmatch(value) else "!") + (
-                    f"-{_OVERLONG}" if len(value) > NAME_LIMIT else ""
+                label += ("" if has_only_plain_characters(value) else "!") + (
+                    f"-{_OVERLONG}" if len(value) > MAX_TOOL_NAME_LENGTH else ""
                 )
         return f"{before}{label}{_markers(inner)}{after}"
 
@@ -288,7 +282,7 @@ def _hides_a_fault(session_id: str, label: str) -> bool:
 def _is_guessable(value: str) -> bool:
     if is_strong_session_label(value):  # a label, and taken
         return False
-    return len(value) < GUESSABLE_BELOW or (value.isascii() and value.isdigit() and len(value) <= COUNTER_DIGITS)
+    return is_short(value) or looks_counted(value)
 
 
 def undecodable_part(value: str) -> str:

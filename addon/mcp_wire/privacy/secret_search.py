@@ -14,7 +14,7 @@ from typing import Final
 
 from mcp_wire.privacy.labels import is_label
 from mcp_wire.privacy.secret_shapes import PRIVATE_KEY, is_drawn_at_random, shapes_in
-from mcp_wire.privacy.values import names_a_secret
+from mcp_wire.protocol.secret_names import names_a_secret
 
 MAX_ENCODINGS: Final = 4
 """Encodings around each other that are taken off."""

@@ -9,7 +9,6 @@ import base64
 import binascii
 import ipaddress
 import re
-from itertools import pairwise
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -18,12 +17,10 @@ from mcp_wire.privacy.allow_lists import (
     PATH_WORDS,
     QUERY_NAMES,
     SCHEMES,
-    SECRET_PAIRS,
-    SECRET_WORDS,
 )
 from mcp_wire.privacy.labels import Kind, Labels, is_label, undecodable_part
 from mcp_wire.privacy.secret_shapes import has_secret_shape
-from mcp_wire.protocol.mirrored_headers import looks_like_sentinel
+from mcp_wire.protocol.mirrored_headers import content_of_sentinel, looks_like_sentinel, sentinel_around
 
 MAX_URL_LENGTH: Final = 2_048
 MAX_URL_PARTS: Final = 64
@@ -41,7 +38,6 @@ _UNESCAPED: Final = "-._~()!*'"
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
-_SENTINEL: Final = "=?base64?"
 _CHUNK: Final = re.compile(r"[A-Za-z0-9]+")
 _LONG_WORDS: Final = ("modelcontextprotocol",)
 _HEXADECIMAL: Final = re.compile(r"[0-9a-fA-F]+")
@@ -185,12 +181,12 @@ class Values:
         return quote(self.labels.text(unquote(text, errors="replace"), kind), safe=_UNESCAPED)
 
     def _sentinel(self, value: str, kind: Kind) -> str:
-        content = value[len(_SENTINEL) : -2]
+        content = content_of_sentinel(value)
         try:
             decoded = base64.b64decode(content.encode("ascii"), validate=True).decode()
         except (binascii.Error, ValueError):
             # No label is Base64, so what could not be decoded still cannot.
-            return f"{_SENTINEL}{self.labels.text(content, kind)}?="
+            return sentinel_around(self.labels.text(content, kind))
         return sentinel(self.text(decoded, kind))
 
     def blob(self, value: str) -> str:
@@ -210,7 +206,7 @@ class Values:
 
 def sentinel(text: str) -> str:
     """The Base64 form of a mirrored value (2026-07-28 basic/transports/streamable-http#value-encoding)."""
-    return f"{_SENTINEL}{base64.b64encode(text.encode('utf-8', 'surrogatepass')).decode('ascii')}?="
+    return sentinel_around(base64.b64encode(text.encode("utf-8", "surrogatepass")).decode("ascii"))
 
 
 def looks_random(text: str) -> bool:
@@ -245,14 +241,6 @@ def _is_random_chunk(chunk: str) -> bool:
     if _HEXADECIMAL.fullmatch(chunk):
         return True
     return sum(map(len, words)) / len(words) < 3.2 or any(map(_CONSONANTS.search, words))
-
-
-def names_a_secret(name: str) -> bool:
-    """Does the name of a parameter say that its value is secret? Whole words count, so `page_token` does not."""
-    words = [word.lower() for word in _WORD.findall(name)]
-    if words == ["token"] or not SECRET_WORDS.isdisjoint(words):
-        return True
-    return not SECRET_PAIRS.isdisjoint(pairwise(words))
 
 
 def is_product_name(text: str) -> bool:

@@ -101,7 +101,7 @@ def decode(header: str) -> DecodedHeader:
     if not looks_like_sentinel(header):
         return DecodedHeader(header, False)
     try:
-        raw = base64.b64decode(header[len(_SENTINEL_START) : -len(_SENTINEL_END)].encode("ascii"), validate=True)
+        raw = base64.b64decode(content_of_sentinel(header).encode("ascii"), validate=True)
         return DecodedHeader(raw.decode("utf-8"), True)
     except (binascii.Error, ValueError):
         return DecodedHeader(None, True)
@@ -111,7 +111,15 @@ def encode(text: str) -> str:
     """The header value that a conforming client sends for a text."""
     if not needs_encoding(text):
         return text
-    content = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode("ascii")
+    return sentinel_around(base64.b64encode(text.encode("utf-8", "surrogatepass")).decode("ascii"))
+
+
+def content_of_sentinel(text: str) -> str:
+    """What stands inside of a text that looks like a sentinel: Base64, if it is a good one."""
+    return text[len(_SENTINEL_START) : -len(_SENTINEL_END)]
+
+
+def sentinel_around(content: str) -> str:
     return f"{_SENTINEL_START}{content}{_SENTINEL_END}"
 
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 import mcp_types.methods as official
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from mcp_wire.protocol.meta_keys import META_CLIENT_INFO, META_SERVER_INFO
 from mcp_wire.protocol.methods import Party, method_of
 from mcp_wire.protocol.profiles import R2025_11_25, R2026_07_28
 from mcp_wire.protocol.schema_errata import (
@@ -245,19 +246,16 @@ def _arm_of_result(annotation: Any, interim: bool) -> Any:
 
 def _identity_of_server(subject: _Subject, revision: str) -> Iterator[_Subject]:
     meta = subject.payload.get("_meta") if isinstance(subject.payload, dict) else None
-    if revision == R2026_07_28 and subject.prefix and isinstance(meta, dict) and _SERVER_INFO in meta:
-        prefix = f"{subject.prefix}/_meta/{_Step('member', _SERVER_INFO).shown}"
-        yield _Subject(_implementation(), meta[_SERVER_INFO], prefix)
-
-
-_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+    if revision == R2026_07_28 and subject.prefix and isinstance(meta, dict) and META_SERVER_INFO in meta:
+        prefix = f"{subject.prefix}/_meta/{_Step('member', META_SERVER_INFO).shown}"
+        yield _Subject(_implementation(), meta[META_SERVER_INFO], prefix)
 
 
 @cache
 def _implementation() -> Any:
     """The class of a party's identity. mcp-types does not export it, so it is taken from where requests have it."""
     annotation: Any = official.CLIENT_REQUESTS["server/discover", R2026_07_28]
-    for name in ("params", "_meta", "io.modelcontextprotocol/clientInfo"):
+    for name in ("params", "_meta", META_CLIENT_INFO):
         annotation = _arms(_members(annotation)[name].annotation)[0]
     return annotation
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from mcp_wire.protocol.meta_keys import META_VERSION
 from mcp_wire.protocol.methods import method_of
 from mcp_wire.protocol.mirrored_headers import PARAM_PREFIX, ParameterType, compare, decode, expected_text
 from mcp_wire.protocol.profiles import MODERN_REVISIONS, PROFILES
@@ -16,7 +17,6 @@ from mcp_wire.wire.strict_json import MISSING, JsonValue, Missing
 Agreement = Literal["agrees", "differs", "unknown", "alone"]
 """`alone`: there is nothing in the body to hold it against."""
 
-_META_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 _PLAIN: Final = ("accept", "content-type", "last-event-id", "origin")
 
 
@@ -50,7 +50,7 @@ def header_checks(headers: Headers, body: Body, profile: str | None) -> Iterator
 def _version(headers: Headers, message: dict[str, JsonValue], revision: str | None) -> Iterator[HeaderCheck]:
     values = headers.all("mcp-protocol-version")
     params = _object(message.get("params"))
-    in_meta = _object(params.get("_meta")).get(_META_VERSION)
+    in_meta = _object(params.get("_meta")).get(META_VERSION)
     offered = params.get("protocolVersion") if message.get("method") == "initialize" else None
     if not values:
         if isinstance(in_meta, str):

@@ -10,11 +10,11 @@ from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBo
 from mcp_wire.protocol.profiles import (
     MODERN_REVISIONS,
     R2025_03_26,
-    R2025_06_18,
     R2025_11_25,
     R2026_07_28,
     SESSION_REVISIONS,
 )
+from mcp_wire.rules.clauses import RECEIVING
 from mcp_wire.rules.proven import once_proven
 from mcp_wire.wire.jsonrpc import classify, is_valid_seed_envelope
 from mcp_wire.wire.observation import Ended
@@ -30,13 +30,6 @@ PARSING: Final = "https://html.spec.whatwg.org/multipage/server-sent-events.html
 PROCESSING: Final = "https://html.spec.whatwg.org/multipage/server-sent-events.html#sse-processing-model"
 KNOWN_FIELDS: Final = ("event", "data", "id", "retry")
 ERROR_ID_OPTIONAL: Final = (R2025_11_25, R2026_07_28)
-
-SENDING: Final = {
-    R2025_03_26: "basic/transports#sending-messages-to-the-server",
-    R2025_06_18: "basic/transports#sending-messages-to-the-server",
-    R2025_11_25: "basic/transports#sending-messages-to-the-server",
-    R2026_07_28: "basic/transports/streamable-http#receiving-messages",
-}
 
 
 @rule(
@@ -86,7 +79,7 @@ def _is_judged_as_message(event: Event) -> bool:
     party="server",
     layer="response_framing",
     version_neutral=True,
-    cites=SENDING,
+    cites=RECEIVING,
     says="The data of an event, if there is any, is strict JSON.",
     fix="Serialise one JSON value an event; escape line ends; no NaN or Infinity.",
     exceptions="Empty data (a priming event) is legal. A nesting beyond this tool's limit is the tool's, not a fault.",
@@ -110,7 +103,7 @@ def data_is_strict_json(event: Event, conversation: Conversation) -> Verdicts:
     level="error",
     party="server",
     layer="response_framing",
-    cites=SENDING,
+    cites=RECEIVING,
     says="An event carries one JSON-RPC message.",
     fix="Put exactly one JSON-RPC 2.0 message into each event.",
     exceptions=(
@@ -283,7 +276,7 @@ def _may_go_on(field: Field, block: Block) -> bool:
     party="server",
     layer="response_framing",
     version_neutral=True,
-    cites={WHATWG: INTERPRETATION, **SENDING},
+    cites={WHATWG: INTERPRETATION, **RECEIVING},
     says="Events that carry messages have the type `message`, or none, which means the same.",
     fix="Leave out the `event` field, or set it to `message`.",
     exceptions=(
@@ -310,7 +303,7 @@ def event_type_is_message(event: Event, conversation: Conversation) -> Verdicts:
     layer="response_framing",
     version_neutral=True,
     rule_set="extended",
-    cites={WHATWG: PROCESSING, **SENDING},
+    cites={WHATWG: PROCESSING, **RECEIVING},
     says="An event stream has status 200.",
     fix="Send refusals as application/json, and streams with 200.",
     exceptions=(

@@ -10,6 +10,7 @@ from mcp_wire.conversation.facts import Message
 from mcp_wire.conversation.log_levels import LOG_LEVELS
 from mcp_wire.judging.declaration import SATISFIED, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.error_codes import INVALID_PARAMS, METHOD_NOT_FOUND, URL_ELICITATION_REQUIRED
+from mcp_wire.protocol.meta_keys import META_CLIENT_CAPABILITIES, META_LOG_LEVEL
 from mcp_wire.protocol.methods import Capability, declares
 from mcp_wire.protocol.profiles import (
     MODERN_REVISIONS,
@@ -26,8 +27,6 @@ BOOK: Final = RuleBook("features")
 rule = BOOK.rule
 
 URL_ELICITATION: Final = Capability("client", ("elicitation", "url"))
-META_LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
-META_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 
 
 @rule(
@@ -139,13 +138,13 @@ def nothing_deprecated_is_used(message: Message, conversation: Conversation) -> 
             party=message.sender,
             about=feature,
         )
-    if not used and (META_CAPABILITIES in message.meta or message.result is not None):
+    if not used and (META_CLIENT_CAPABILITIES in message.meta or message.result is not None):
         yield SATISFIED
 
 
 def _deprecated(message: Message) -> Iterator[str]:
     if message.sender == "client":
-        capabilities = message.meta.get(META_CAPABILITIES)
+        capabilities = message.meta.get(META_CLIENT_CAPABILITIES)
         declared = capabilities if isinstance(capabilities, dict) else {}
         yield from (f"The capability {name}" for name in ("roots", "sampling") if name in declared)
         if META_LOG_LEVEL in message.meta:

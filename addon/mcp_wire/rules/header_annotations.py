@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -19,6 +17,7 @@ from mcp_wire.protocol.error_codes import (
 )
 from mcp_wire.protocol.mirrored_headers import PARAM_PREFIX, Designation, designated_parameters
 from mcp_wire.protocol.profiles import MODERN_REVISIONS, R2026_07_28
+from mcp_wire.protocol.secret_names import names_a_secret
 from mcp_wire.rules.mirroring import (
     MISMATCHES,
     answered_request,
@@ -149,7 +148,7 @@ def no_secret_is_mirrored(message: Message, conversation: Conversation) -> Verdi
             yield SERVER_IS_OF_UNKNOWN_ERA
             return
         for parameter in designation.parameters:
-            if _looks_secret(parameter.name):
+            if names_a_secret(parameter.name):
                 yield Violated(
                     message.path,
                     "Tool {} mirrors a parameter into {}, which by its name is secret.",
@@ -157,23 +156,6 @@ def no_secret_is_mirrored(message: Message, conversation: Conversation) -> Verdi
                 )
             else:
                 yield SATISFIED
-
-
-_SECRET_WORDS: Final = frozenset(
-    {"password", "passwd", "passphrase", "secret", "credential", "credentials", "authorization", "apikey", "ssn"}
-)
-_SECRET_PAIRS: Final = frozenset(
-    {
-        *(("api", "key"), ("access", "key"), ("private", "key"), ("secret", "key")),
-        *((word, "token") for word in ("access", "auth", "bearer", "refresh", "session", "id")),
-    }
-)
-
-
-def _looks_secret(name: str) -> bool:
-    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", name)]
-    pairs = itertools.pairwise(words)
-    return words == ["token"] or not _SECRET_WORDS.isdisjoint(words) or not _SECRET_PAIRS.isdisjoint(pairs)
 
 
 @rule(

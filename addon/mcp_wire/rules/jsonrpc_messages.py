@@ -34,12 +34,6 @@ rule = BOOK.rule
 
 JSON_RPC: Final = "JSON-RPC 2.0"
 BATCHES_REMOVED: Final = (R2025_06_18, R2025_11_25, R2026_07_28)
-SENDING: Final = {
-    R2025_03_26: "basic/transports#sending-messages-to-the-server",
-    R2025_06_18: "basic/transports#sending-messages-to-the-server",
-    R2025_11_25: "basic/transports#sending-messages-to-the-server",
-    R2026_07_28: "basic/transports/streamable-http#sending-messages",
-}
 
 # Bad bytes are `message_not_utf8`; a lone surrogate escape is grammatical JSON.
 NOT_THE_SYNTAX: Final = frozenset({"invalid_utf8", "lone_surrogate"})

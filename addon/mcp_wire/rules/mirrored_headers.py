@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
-from mcp_wire.conversation.facts import META_VERSION, Message
+from mcp_wire.conversation.facts import Message
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.protocol.meta_keys import META_VERSION
 from mcp_wire.protocol.profiles import MODERN_REVISIONS, R2026_07_28
 from mcp_wire.rules.mirroring import (
     ENCODING_FAULTS,

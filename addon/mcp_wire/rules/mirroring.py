@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from mcp_wire.conversation.conversation import Conversation
-from mcp_wire.conversation.facts import META_VERSION, Message
+from mcp_wire.conversation.facts import Message
+from mcp_wire.protocol.meta_keys import META_VERSION
 from mcp_wire.protocol.methods import method_of
 from mcp_wire.protocol.mirrored_headers import (
     PARAM_PREFIX,

@@ -10,6 +10,7 @@ from mcp_wire.conversation.facts import CaptureEnd, Message
 from mcp_wire.conversation.round_trips import INPUT_REQUIRED, Retry
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdict, Verdicts, Violated
 from mcp_wire.protocol.error_codes import INVALID_REQUEST, METHOD_NOT_FOUND, MODERN_CODES, PARSE_ERROR
+from mcp_wire.protocol.meta_keys import META_CLIENT_CAPABILITIES
 from mcp_wire.protocol.methods import INPUT_REQUEST_METHODS, declares, input_request_capabilities, method_of
 from mcp_wire.protocol.profiles import MODERN_REVISIONS, R2026_07_28
 from mcp_wire.protocol.schemas import CLOSED_VOCABULARIES, check_message
@@ -21,7 +22,6 @@ rule = BOOK.rule
 
 CLIENT_DUTIES: Final = {R2026_07_28: "basic/patterns/mrtr#client-requirements-basic-workflow"}
 SERVER_DUTIES: Final = {R2026_07_28: "basic/patterns/mrtr#server-requirements-basic-workflow"}
-META_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 RESULT_TYPES: Final = CLOSED_VOCABULARIES["resultType"]
 PROTOCOL_ERRORS: Final = frozenset({PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, *MODERN_CODES})
 """Said of the message, its headers, its version or the client's capabilities, never of what a retry brings."""
@@ -51,7 +51,7 @@ def _interim_of(message: Message) -> dict[str, JsonValue] | None:
 
 def _capabilities_of(message: Message) -> JsonValue:
     """What the request that was answered declares; None where it declares nothing readable."""
-    declared = message.call.request.meta.get(META_CAPABILITIES) if message.call is not None else None
+    declared = message.call.request.meta.get(META_CLIENT_CAPABILITIES) if message.call is not None else None
     return declared if isinstance(declared, dict) else None
 
 

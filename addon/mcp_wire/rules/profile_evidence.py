@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
-from mcp_wire.conversation.facts import META_VERSION, Event, Message, Request
+from mcp_wire.conversation.facts import Event, Message, Request
 from mcp_wire.judging.declaration import SATISFIED, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.protocol.meta_keys import META_VERSION
 from mcp_wire.protocol.profiles import (
     ALL_REVISIONS,
     MODERN_REVISIONS,

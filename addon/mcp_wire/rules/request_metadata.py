@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from mcp_wire.conversation.clients import META_CLIENT_INFO
 from mcp_wire.conversation.conversation import Conversation
-from mcp_wire.conversation.facts import META_VERSION, Message
+from mcp_wire.conversation.facts import Message
 from mcp_wire.judging.declaration import SATISFIED, Evidence, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.error_codes import HEADER_MISMATCH, INVALID_PARAMS, UNSUPPORTED_VERSION
+from mcp_wire.protocol.meta_keys import META_CLIENT_CAPABILITIES, META_CLIENT_INFO, META_SERVER_INFO, META_VERSION
 from mcp_wire.protocol.profiles import MODERN_REVISIONS, R2025_06_18, R2025_11_25, R2026_07_28
+from mcp_wire.protocol.trace_context import is_baggage, is_trace_parent, is_trace_state
 from mcp_wire.rules.mirroring import answered_request, follows_revision
 from mcp_wire.rules.reasons import CUT_BY_HAND, REFUSED_FIRST, SERVER_IS_OF_UNKNOWN_ERA
 from mcp_wire.wire.strict_json import JsonValue
@@ -19,8 +20,6 @@ from mcp_wire.wire.strict_json import JsonValue
 BOOK: Final = RuleBook("meta")
 rule = BOOK.rule
 
-META_CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
-META_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 REFUSALS_FOR_METADATA: Final = (INVALID_PARAMS, HEADER_MISMATCH, UNSUPPORTED_VERSION)
 
 
@@ -191,40 +190,7 @@ def trace_context_is_w3c(message: Message, _conversation: Conversation) -> Verdi
             yield Violated(message.path, f"`{key}` in `_meta` has not its W3C format.", party=message.sender, about=key)
 
 
-_TRACEPARENT: Final = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?")
-_SPACE: Final = r"[ \t]*"
-_STATE_KEY: Final = r"[a-z0-9][a-z0-9_*/@-]{0,255}"
-_STATE_VALUE: Final = r"[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]"
-_STATE_MEMBER: Final = re.compile(rf"{_SPACE}(?:{_STATE_KEY}={_STATE_VALUE})?{_SPACE}")
-_TOKEN: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_BAGGAGE_VALUE: Final = r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*"
-_PAIR: Final = rf"{_SPACE}{_TOKEN}{_SPACE}={_SPACE}{_BAGGAGE_VALUE}{_SPACE}"
-_BAGGAGE_PAIR: Final = re.compile(_PAIR)
-_BAGGAGE_PROPERTY: Final = re.compile(rf"{_PAIR}|{_SPACE}{_TOKEN}{_SPACE}")
-
-
-def _is_traceparent(value: str) -> bool:
-    found = _TRACEPARENT.fullmatch(value)
-    if found is None or found[1] == "ff" or (found[1] == "00" and found[4] is not None):
-        return False
-    return bool(found[2].strip("0")) and bool(found[3].strip("0"))
-
-
-def _is_tracestate(value: str) -> bool:
-    return all(_STATE_MEMBER.fullmatch(member) is not None for member in value.split(","))
-
-
-def _is_baggage(value: str) -> bool:
-    for member in value.split(","):
-        pair, *properties = member.split(";")
-        if _BAGGAGE_PAIR.fullmatch(pair) is None:
-            return False
-        if any(_BAGGAGE_PROPERTY.fullmatch(part) is None for part in properties):
-            return False
-    return True
-
-
-_TRACE_FORMATS: Final = {"traceparent": _is_traceparent, "tracestate": _is_tracestate, "baggage": _is_baggage}
+_TRACE_FORMATS: Final = {"traceparent": is_trace_parent, "tracestate": is_trace_state, "baggage": is_baggage}
 
 
 @rule(

@@ -15,18 +15,13 @@ from mcp_wire.protocol.profiles import (
     R2026_07_28,
     SESSION_REVISIONS,
 )
+from mcp_wire.rules.clauses import LISTENING, SENDING
 from mcp_wire.wire.jsonrpc import Envelope, classify, is_valid_seed_envelope
 from mcp_wire.wire.strict_json import MISSING
 
 BOOK: Final = RuleBook("response")
 rule = BOOK.rule
 
-SENDING: Final = {
-    R2025_03_26: "basic/transports#sending-messages-to-the-server",
-    R2025_06_18: "basic/transports#sending-messages-to-the-server",
-    R2025_11_25: "basic/transports#sending-messages-to-the-server",
-    R2026_07_28: "basic/transports/streamable-http#sending-messages",
-}
 
 # Refusals of a GET that have reasons of their own: a missing session or unknown version, authorization, an expired
 # session, Accept, a conflict (`concurrent_stream_rejected`), a wrong authority, a rate limit.
@@ -79,7 +74,7 @@ def answer_is_json_or_event_stream(head: ResponseHead, conversation: Conversatio
     party="server",
     layer="response_framing",
     revisions=SESSION_REVISIONS,
-    cites="basic/transports#listening-for-messages-from-the-server",
+    cites=LISTENING,
     says="A successful GET is answered with text/event-stream.",
     fix="Answer with text/event-stream, or with 405 where the endpoint offers no stream.",
     exceptions="Only for a GET that asked for an event stream or carries an MCP header.",
@@ -105,7 +100,7 @@ def get_is_answered_by_event_stream(head: ResponseHead, conversation: Conversati
     party="server",
     layer="response_framing",
     revisions=SESSION_REVISIONS,
-    cites="basic/transports#listening-for-messages-from-the-server",
+    cites=LISTENING,
     says="A GET stream has status 200.",
     fix="Use 200 with a stream, or 405.",
     exceptions="Only for a GET that asked for an event stream or carries an MCP header.",
@@ -275,7 +270,7 @@ def request_gets_content(ending: Ending, conversation: Conversation) -> Verdicts
     party="server",
     layer="response_framing",
     revisions=SESSION_REVISIONS,
-    cites="basic/transports#listening-for-messages-from-the-server",
+    cites=LISTENING,
     says="A GET is answered by an event stream or by 405.",
     fix="Return 405 with an Allow header when the endpoint offers no stream.",
     exceptions=(

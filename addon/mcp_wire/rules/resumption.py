@@ -15,12 +15,12 @@ from mcp_wire.protocol.profiles import (
     R2026_07_28,
     SESSION_REVISIONS,
 )
+from mcp_wire.rules.clauses import RESUMING
 from mcp_wire.wire.observation import Ended
 
 BOOK: Final = RuleBook("recovery")
 rule = BOOK.rule
 
-RESUMING: Final = "basic/transports#resumability-and-redelivery"
 POLLING: Final = "basic/transports#sending-messages-to-the-server"
 
 CLOCK_TOLERANCE_MS: Final = 50.0

@@ -9,6 +9,7 @@ from mcp_wire.conversation.facts import Exchange, Request, ResponseHead
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.privacy.labels import is_strong_session_label
 from mcp_wire.protocol.profiles import MODERN_REVISIONS, R2025_11_25, R2026_07_28, SESSION_REVISIONS
+from mcp_wire.protocol.session_ids import MIN_UNGUESSABLE_LENGTH, is_short, is_visible_ascii, looks_counted
 from mcp_wire.wire.observation import Milliseconds
 
 BOOK: Final = RuleBook("session")
@@ -22,8 +23,6 @@ MIN_KNOWN_ORDER_MS: Final = 2.0
 """Whatever has a clock tells milliseconds apart: a tap better, the log of a client (HAR) just so."""
 ENACTED: Final = frozenset({200, 204})
 """The server has done what a DELETE asks for; 202 says only that it will (RFC 9110 section 9.3.5)."""
-MIN_UNGUESSABLE_LENGTH: Final = 16
-MAX_COUNTER_DIGITS: Final = 19
 WORKS_AGAIN: Final = CannotTell("the session id works, so the 404 was about something else")
 # Refusals that say nothing of the session: authorization, rate limits, and what gateways answer.
 UNRELATED_STATUSES: Final = frozenset({401, 403, 429})
@@ -91,7 +90,7 @@ def session_id_is_visible_ascii(head: ResponseHead, _conversation: Conversation)
     session_id = head.session_id
     if session_id is None or not head.exchange.request.is_initialize or not head.is_success:
         return
-    if session_id and all("\x21" <= character <= "\x7e" for character in session_id):
+    if is_visible_ascii(session_id):
         yield SATISFIED
     elif not session_id:
         yield Violated(head.headers_path, "The session id is empty.")
@@ -119,9 +118,9 @@ def session_id_is_hard_to_guess(head: ResponseHead, conversation: Conversation) 
         yield Violated(head.headers_path, "Two sessions were given the same id.", about="repeated")
     elif is_strong_session_label(session_id):
         yield SATISFIED
-    elif len(session_id) < MIN_UNGUESSABLE_LENGTH:
+    elif is_short(session_id):
         yield Violated(head.headers_path, f"The session id is shorter than {MIN_UNGUESSABLE_LENGTH} characters.")
-    elif session_id.isascii() and session_id.isdigit() and len(session_id) <= MAX_COUNTER_DIGITS:
+    elif looks_counted(session_id):
         yield Violated(head.headers_path, "The session id is a decimal number that looks like a counter or a time.")
     else:
         yield SATISFIED

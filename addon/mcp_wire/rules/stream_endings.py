@@ -10,27 +10,20 @@ from mcp_wire.conversation.facts import CaptureEnd, Ending, Event, Exchange, Mes
 from mcp_wire.conversation.interruptions import Interruption
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.gateways import names_gateway
+from mcp_wire.protocol.meta_keys import META_RELATED_TASK
 from mcp_wire.protocol.profiles import (
     MODERN_REVISIONS,
-    R2025_03_26,
-    R2025_06_18,
     R2025_11_25,
     R2026_07_28,
     SESSION_REVISIONS,
 )
+from mcp_wire.rules.clauses import RECEIVING
 from mcp_wire.rules.proven import UNPROVEN, is_proven
 from mcp_wire.wire.observation import Ended, Milliseconds
 
 BOOK: Final = RuleBook("stream")
 rule = BOOK.rule
 
-SENDING: Final = {
-    R2025_03_26: "basic/transports#sending-messages-to-the-server",
-    R2025_06_18: "basic/transports#sending-messages-to-the-server",
-    R2025_11_25: "basic/transports#sending-messages-to-the-server",
-    R2026_07_28: "basic/transports/streamable-http#receiving-messages",
-}
-RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
 TASK_METHODS: Final = frozenset({"tasks/get", "tasks/result"})
 UNREADABLE: Final = (
     "incomplete_sse_event",
@@ -53,7 +46,7 @@ CLOSE_GRACE_MS: Final = 5_000.0
     levels={R2026_07_28: "error"},
     party="server",
     layer="stream_routing",
-    cites={**SENDING, R2026_07_28: "basic/patterns#request-and-response"},
+    cites={**RECEIVING, R2026_07_28: "basic/patterns#request-and-response"},
     says="A request's stream carries its response before the server ends it.",
     fix="Send the response before the stream ends, or (2025-11-25) event ids and `retry`, so that clients poll.",
     exceptions=(
@@ -109,7 +102,7 @@ def _answered_in_time(ending: Ending) -> Verdicts:
     party="server",
     layer="stream_routing",
     version_neutral=True,
-    cites=SENDING,
+    cites=RECEIVING,
     says="A server ends a request's stream once the response is sent.",
     fix="End the stream right after the response.",
     exceptions=(
@@ -172,7 +165,7 @@ def _began_task(response: Message) -> bool:
 def _is_about_task(message: Message) -> bool:
     result = message.result or {}
     meta = result.get("_meta")
-    related = RELATED_TASK in message.meta or (isinstance(meta, dict) and RELATED_TASK in meta)
+    related = META_RELATED_TASK in message.meta or (isinstance(meta, dict) and META_RELATED_TASK in meta)
     return related or message.method == "notifications/tasks/status"
 
 
@@ -182,7 +175,7 @@ def _is_about_task(message: Message) -> bool:
     party="server",
     layer="stream_routing",
     revisions=(R2025_11_25,),
-    cites=SENDING[R2025_11_25],
+    cites=RECEIVING[R2025_11_25],
     says="A POST's stream begins with an event that has an id and empty data, so that the client can reconnect.",
     fix="Send `id: <cursor>` and an empty `data:` first.",
     exceptions=(
@@ -221,7 +214,7 @@ def _version_named_by(exchange: Exchange) -> str | None:
     party="server",
     layer="stream_routing",
     revisions=(R2025_11_25,),
-    cites=SENDING[R2025_11_25],
+    cites=RECEIVING[R2025_11_25],
     says="A server that closes a connection before its stream is done tells clients by `retry` when to come back.",
     fix="Send `retry: <milliseconds>` before closing; with the priming event, say.",
     exceptions=(

@@ -17,20 +17,13 @@ from mcp_wire.protocol.profiles import (
     R2026_07_28,
     SESSION_REVISIONS,
 )
+from mcp_wire.rules.clauses import LISTENING, RECEIVING, RESUMING
 from mcp_wire.rules.proven import once_proven
 from mcp_wire.wire.observation import Milliseconds
 
 BOOK: Final = RuleBook("stream")
 rule = BOOK.rule
 
-SENDING: Final = {
-    R2025_03_26: "basic/transports#sending-messages-to-the-server",
-    R2025_06_18: "basic/transports#sending-messages-to-the-server",
-    R2025_11_25: "basic/transports#sending-messages-to-the-server",
-    R2026_07_28: "basic/transports/streamable-http#receiving-messages",
-}
-LISTENING: Final = "basic/transports#listening-for-messages-from-the-server"
-RESUMING: Final = "basic/transports#resumability-and-redelivery"
 
 BROADCAST_MS: Final = 1_000.0
 """Equal notifications on two listening streams within this time look like one that was broadcast."""
@@ -128,7 +121,7 @@ def no_response_on_listening_stream(message: Message, conversation: Conversation
     levels={R2026_07_28: "error"},
     party="server",
     layer="stream_routing",
-    cites=SENDING,
+    cites=RECEIVING,
     says="A response is sent on the stream of the request that it answers.",
     fix="Route each response to the stream of its own request.",
     exceptions=(

@@ -8,6 +8,7 @@ from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Ending, Message
 from mcp_wire.conversation.subscriptions import ACKNOWLEDGED, RESOURCE_SUBSCRIPTIONS, Filter, Subscription
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.protocol.meta_keys import META_SUBSCRIPTION_ID
 from mcp_wire.protocol.methods import LISTEN_FILTERS, REQUEST_SCOPED_NOTIFICATIONS
 from mcp_wire.protocol.profiles import MODERN_REVISIONS, R2026_07_28
 from mcp_wire.rules.proven import UNPROVEN, is_proven, once_proven
@@ -17,7 +18,6 @@ from mcp_wire.wire.observation import Ended, Milliseconds
 BOOK: Final = RuleBook("subscriptions")
 rule = BOOK.rule
 
-SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
 ACKNOWLEDGMENT_DUE_MS: Final = 10_000.0
 """A stream that stays open this long without a message is worth a note."""
 KEEP_ALIVE_DUE_MS: Final = 60_000.0
@@ -102,7 +102,10 @@ def _since(earlier: Milliseconds | None, later: Milliseconds | None) -> Millisec
     revisions=MODERN_REVISIONS,
     cites={R2026_07_28: "basic/patterns/subscriptions#receiving-notifications"},
     says="Every message on a listen stream names the id of its listen request as subscription id.",
-    fix=f'Copy the id of the listen request, with its JSON type, into `_meta["{SUBSCRIPTION_ID}"]` of every message.',
+    fix=(
+        "Copy the id of the listen request, with its JSON type, into "
+        f'`_meta["{META_SUBSCRIPTION_ID}"]` of every message.'
+    ),
     exceptions=(
         '1 and "1" are different ids. Error responses need not carry it; nor is it asked of progress and log '
         "messages, which do not belong on the stream at all, or of `notifications/cancelled`, on which the pages "
@@ -121,7 +124,7 @@ def _subscription_id(message: Message, conversation: Conversation) -> Verdicts:
     if message.method in REQUEST_SCOPED_NOTIFICATIONS or message.method == "notifications/cancelled":
         return
     meta = message.result.get("_meta") if message.result is not None else message.meta
-    named = meta[SUBSCRIPTION_ID] if isinstance(meta, dict) and SUBSCRIPTION_ID in meta else None
+    named = meta[META_SUBSCRIPTION_ID] if isinstance(meta, dict) and META_SUBSCRIPTION_ID in meta else None
     what = Evidence("method", message.method) if message.method else None
     shown, evidence = ("{}", (what,)) if what else ("The result of subscriptions/listen", ())
     if named is not None and id_key(named) == subscription.id_key:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,6 +10,7 @@ from mcp_wire.conversation.facts import Message
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.json_schema import conforms, dialect_of, faults_of_schema
 from mcp_wire.protocol.profiles import R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28
+from mcp_wire.protocol.tool_names import MAX_TOOL_NAME_LENGTH, has_only_plain_characters
 from mcp_wire.rules.proven import UNPROVEN, is_proven
 from mcp_wire.rules.reasons import CUT_BY_HAND
 from mcp_wire.wire.strict_json import MISSING, JsonValue
@@ -21,8 +21,6 @@ rule = BOOK.rule
 SCHEMAS_ARE_VALID: Final = (R2025_11_25, R2026_07_28)
 """From here on schemas have to be valid in their dialect (basic/index#schema-validation)."""
 STRUCTURED: Final = (R2025_06_18, R2025_11_25, R2026_07_28)
-MAX_NAME_LENGTH: Final = 128
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.\-]+")
 
 
 def listed_tools(message: Message) -> Iterator[dict[str, JsonValue]]:
@@ -120,9 +118,9 @@ def tool_name_is_plain(message: Message, conversation: Conversation) -> Verdicts
         name = tool.get("name")
         if not isinstance(name, str):
             continue
-        if len(name) > MAX_NAME_LENGTH or not name:
+        if len(name) > MAX_TOOL_NAME_LENGTH or not name:
             yield Violated(message.path, f"A tool's name has {'no' if not name else 'more than 128'} characters.")
-        elif not _PLAIN_NAME.fullmatch(name):
+        elif not has_only_plain_characters(name):
             yield Violated(message.path, "The tool name {} has other characters.", (Evidence("name", name),))
         else:
             yield SATISFIED

@@ -9,6 +9,7 @@ from mcp_wire.conversation.facts import Ending, Message
 from mcp_wire.conversation.log_levels import LOG_LEVELS
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.error_codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MODERN_CODES, PARSE_ERROR
+from mcp_wire.protocol.meta_keys import META_LOG_LEVEL
 from mcp_wire.protocol.methods import method_of
 from mcp_wire.protocol.profiles import (
     MODERN_REVISIONS,
@@ -25,7 +26,6 @@ BOOK: Final = RuleBook("utilities")
 rule = BOOK.rule
 
 LOG_MESSAGE: Final = "notifications/message"
-META_LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
 LEVEL_SETTLED_MS: Final = 1_000.0
 """Messages that come this soon after a change of level may have been on their way."""
 # Said of the session, the version or the method, never of a cursor.

@@ -14,6 +14,7 @@ from mcp_wire.conversation.exchange_reader import ExchangeReader
 from mcp_wire.conversation.facts import Fact, Message
 from mcp_wire.conversation.profile_selection import bundled
 from mcp_wire.privacy.labels import is_label
+from mcp_wire.protocol.meta_keys import META_CLIENT_INFO, META_SERVER_INFO
 from mcp_wire.transcript.tuple_parts import completed
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.observation import ExchangeEnded, Observation, RequestSeen, ResponseBody, ResponseChunk, ResponseSeen
@@ -22,9 +23,6 @@ from mcp_wire.wire.strict_json import JsonValue
 EXCHANGES_READ: Final = 16
 """Peers name themselves early or never; later exchanges are not asked."""
 MAX_INTERMEDIARIES: Final = 8
-
-_CLIENT_INFO: Final = "io.modelcontextprotocol/clientInfo"
-_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 
 
 class InteropTuple:
@@ -120,13 +118,13 @@ def _named(facts: Iterable[Fact]) -> Iterator[tuple[str, JsonValue]]:
         if not isinstance(fact, Message):
             continue
         if fact.sender == "client":
-            yield from _peer("client", fact.meta.get(_CLIENT_INFO))
+            yield from _peer("client", fact.meta.get(META_CLIENT_INFO))
             if fact.method == "initialize":
                 yield from _peer("client", fact.params.get("clientInfo"))
         elif fact.result is not None:
             meta = fact.result.get("_meta")
             yield from _peer("server", fact.result.get("serverInfo"))
-            yield from _peer("server", meta.get(_SERVER_INFO) if isinstance(meta, dict) else None)
+            yield from _peer("server", meta.get(META_SERVER_INFO) if isinstance(meta, dict) else None)
 
 
 def _peer(side: str, info: JsonValue) -> Iterator[tuple[str, JsonValue]]:
