@@ -60,8 +60,8 @@ class Request:
         self.connection.h2.reset_stream(self.stream, code)
         self.connection.flush()
 
-    def go_away(self) -> None:
-        self.connection.h2.close_connection(0, last_stream_id=self.stream)
+    def go_away(self, code: int) -> None:
+        self.connection.h2.close_connection(code, last_stream_id=self.stream)
         self.connection.flush()
 
     def hang_up(self) -> None:
@@ -143,6 +143,17 @@ class Client:
                     self.ended.add(event.stream_id)
                 case h2.events.StreamReset():
                     self.resets[event.stream_id] = int(event.error_code or 0)
+
+    def reset(self, stream: int, code: int) -> None:
+        self.connection.h2.reset_stream(stream, code)
+        self.connection.flush()
+
+    def go_away(self) -> None:
+        self.connection.h2.close_connection()
+        self.connection.flush()
+
+    def hang_up(self) -> None:
+        self.connection.socket.shutdown(socket.SHUT_RDWR)
 
     def whole(self, stream: int) -> bytes:
         self.wait(lambda client: stream in client.ended)

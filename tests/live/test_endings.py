@@ -309,10 +309,11 @@ def test_http2_frames_pass_as_they_were_sent(server_h2: peers_h2.Server, proxy: 
         (lambda request: request.reset(8), Ended.SERVER_RESET, "CANCEL"),
         (lambda request: request.reset(2), Ended.SERVER_RESET, "INTERNAL_ERROR"),
         (lambda request: request.reset(0), Ended.SERVER_RESET, "NO_ERROR"),
-        (lambda request: request.go_away(), Ended.SERVER_CLOSED, None),
+        (lambda request: request.go_away(0), Ended.PROXY_CLOSED, None),
+        (lambda request: request.go_away(11), Ended.SERVER_CLOSED, None),
         (lambda request: request.hang_up(), Ended.SERVER_CLOSED, None),
     ],
-    ids=["cancel", "internal-error", "no-error", "go-away", "hang-up"],
+    ids=["cancel", "internal-error", "no-error", "go-away", "go-away-error", "hang-up"],
 )
 def test_server_ends_http2(
     server_h2: peers_h2.Server,
@@ -339,8 +340,22 @@ def test_server_ends_http2(
     assert told.end is not None and (told.end.ended, told.end.reset_code) == (ended, code)
 
 
-@pytest.mark.parametrize("how", ["reset", "hang up"])
-def test_client_ends_http2(server_h2: peers_h2.Server, proxy: Proxy, how: str) -> None:
+@pytest.mark.parametrize(
+    ("end", "ended", "code"),
+    [
+        (lambda client, stream: client.reset(stream, 8), Ended.CLIENT_RESET, "CANCEL"),
+        (lambda client, stream: client.go_away(), Ended.PROXY_CLOSED, None),
+        (lambda client, stream: client.hang_up(), Ended.CLIENT_CLOSED, None),
+    ],
+    ids=["cancel", "go-away", "hang-up"],
+)
+def test_client_ends_http2(
+    server_h2: peers_h2.Server,
+    proxy: Proxy,
+    end: Callable[[peers_h2.Client, int], None],
+    ended: Ended,
+    code: str | None,
+) -> None:
     path = fresh_path()
 
     def script(request: peers_h2.Request) -> None:
@@ -350,15 +365,10 @@ def test_client_ends_http2(server_h2: peers_h2.Server, proxy: Proxy, how: str) -
     server_h2.scripts[path] = script
     client, stream = _post_h2(proxy, path)
     client.wait(lambda client: bool(client.data[stream]))
-    if how == "reset":
-        client.connection.h2.reset_stream(stream, 8)
-        client.connection.flush()
-    else:
-        client.connection.socket.shutdown(socket.SHUT_RDWR)
+    end(client, stream)
     told = proxy.recorder.ended(path)
     assert told.chunks == [EVENT]
-    expected = (Ended.CLIENT_RESET, "CANCEL") if how == "reset" else (Ended.CLIENT_CLOSED, None)
-    assert told.end is not None and (told.end.ended, told.end.reset_code) == expected
+    assert told.end is not None and (told.end.ended, told.end.reset_code) == (ended, code)
 
 
 def test_http2_inside_a_connect_tunnel(server_h2: peers_h2.Server, proxy: Proxy) -> None:

@@ -30,6 +30,9 @@ _REFUSED_BY_PROXY: Final = (
     "Received ",
 )
 _CLIENT_LEFT: Final = "Client disconnected"
+_GOAWAY: Final = re.compile(r"HTTP/2 connection closed: <ConnectionTerminated error_code:(?:0|\S*NO_ERROR)\b")
+"""A peer that announces in an orderly way that it takes no further streams, and would have finished this one (RFC 9113
+6.8). It is mitmproxy that ends them all."""
 _DEFAULT_IDLE_LIMIT_S: Final = 600
 """mitmproxy's default `tcp_timeout`, which ends an idle exchange in the same words as a client that leaves."""
 MAX_LAYERS: Final = 4_096
@@ -92,8 +95,8 @@ def of_stored(flow: http.HTTPFlow) -> Ending:
 
 
 def _is_refusal(message: str) -> bool:
-    """mitmproxy itself stopped: the peer broke HTTP's framing, or a limit was passed."""
-    return message.startswith(_REFUSED_BY_PROXY) and _CUT not in message
+    """mitmproxy itself stopped: the peer broke HTTP's framing, or went away in order, or a limit was passed."""
+    return (message.startswith(_REFUSED_BY_PROXY) and _CUT not in message) or _GOAWAY.match(message) is not None
 
 
 def _ends_with_connection(flow: http.HTTPFlow) -> bool:
