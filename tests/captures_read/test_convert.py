@@ -281,6 +281,39 @@ def test_standard_input(capture: Path, tmp_path: Path) -> None:
     assert TRANSCRIPT.replace("session.", "capture.", 1) in contents(tmp_path / "out")
 
 
+def test_a_version_that_may_not_be_shown_is_clean_in_what_is_made(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    version = "Zk3vQ9xT7bLmN2pRw8sYd4Fg"
+    capture = tmp_path / "session.mitm"
+    flows = [flow_of(spoken) for spoken in session()]
+    for flow in flows:
+        flow.request.headers["MCP-Protocol-Version"] = version
+        flow.request.text = (flow.request.text or "").replace("2025-11-25", version)
+        assert flow.response is not None
+        flow.response.text = (flow.response.text or "").replace("2025-11-25", version)
+    capture.write_bytes(flow_file(flows))
+    assert main(["convert", str(capture), "-o", str(tmp_path / "out")]) == 0
+    made = sorted(contents(tmp_path / "out"))
+    assert made[1] == "session.unknown.endpoint-1.session-1.json"
+    capfd.readouterr()
+    paths = [str(tmp_path / "out" / name) for name in made]
+    assert main(["guard", *paths]) == 0
+    assert main(["redact", paths[1], "-o", paths[1]]) == 0
+    told = capfd.readouterr()
+    assert (told.out, told.err) == ("", "")
+    assert version not in "".join([*made, *(path.read_text() for path in map(Path, paths))])
+
+
+@pytest.mark.parametrize("command", [["guard", "-"], ["convert", "-", "-o", "out"], ["redact", "-", "-o", "out"]])
+def test_standard_input_that_is_closed(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main(command) == 2
+    assert capsys.readouterr().err == "mcp-conformance: standard input: cannot be read: it is closed\n"
+
+
 def test_a_pinned_profile(capture: Path, tmp_path: Path) -> None:
     assert main(["convert", str(capture), "-o", str(tmp_path), "--profile", "stable-2025-06-18"]) == 0
     (transcript,) = tmp_path.glob("*session-1.json")

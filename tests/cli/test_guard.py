@@ -80,6 +80,19 @@ def test_a_text_is_told_line_by_line(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert out.splitlines()[-1].startswith("1 file of 2 ")
 
 
+def test_the_line_is_the_right_one_behind_any_number_of_escapes(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    [token] = BY_SHAPE["npm token"]
+    escaped = token[:4] + f"\\u{ord(token[4]):04x}" + token[5:]
+    lines = ['"\\"a\\"%20\\u0041\\n"'] * 50 + [f'"{token}"', '"%41\\t"', f'"{escaped}"', "", f"%5Cu0041 {token}"]
+    file = tmp_path / "session.har"
+    file.write_text("\n".join(lines))
+    code, out, _ = run(capfd, "guard", file)
+    assert code == 1
+    assert out.splitlines()[:-1] == [f"{file}: line {number}: npm token" for number in (51, 53, 55)]
+
+
 @pytest.mark.parametrize("name", ["session.har", "flows.mitm", "report.html", "case.json", "broken.json", "list.json"])
 def test_any_other_file_is_a_text(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     [token] = BY_SHAPE["npm token"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import re
 import shutil
 import sys
@@ -34,6 +35,8 @@ class Kind(StrEnum):
 def opened(name: str) -> Iterator[BinaryIO]:
     """A file, or standard input for `-`, that can be read twice. Raises OSError, ValueError for what is no name."""
     if name == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise OSError(errno.EBADF, "it is closed")
         with _copy_of(sys.stdin.buffer) as copy:
             yield copy
         return

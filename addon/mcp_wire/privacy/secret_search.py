@@ -8,7 +8,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -76,6 +77,7 @@ _WORDS_OF_A_PASSWORD: Final = frozenset({"pass", "password", "passwd", "pwd", "s
 _ESCAPE: Final = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
 _SIMPLE_ESCAPES: Final = {"b": " ", "f": "\f", "n": "\f", "r": "\f", "t": "\t"}
 _PERCENT: Final = re.compile(r"%([2-7][0-9A-Fa-f])")
+_LINE_END: Final = re.compile(r"\n")
 _RUN: Final = re.compile(r"[A-Za-z0-9_.~:+/=-]{16,}")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 _PART_OF_HEADER: Final = re.compile(r'[^\s,;="]+')
@@ -133,7 +135,19 @@ def _layers(text: str, left: int) -> Iterator[Sighting]:
                 yield from (Sighting(sighting.kind, run.start()) for sighting in _layers(inner, left - 1))
     undone = _without_escapes(text) if left else text
     if undone != text:
-        yield from _layers(undone, left - 1)
+        yield from _in_the_same_line(text, undone, _layers(undone, left - 1))
+
+
+def _in_the_same_line(text: str, undone: str, found: Iterable[Sighting]) -> Iterator[Sighting]:
+    """What was found in the text without its escapes, at the beginning of its line in the text itself."""
+    ends: list[int] | None = None
+    begins: list[int] = []
+    for sighting in found:
+        if ends is None:
+            # Nothing that is undone makes or takes a line end.
+            ends = [end.start() for end in _LINE_END.finditer(undone)]
+            begins = [0, *(end.end() for end in _LINE_END.finditer(text))]
+        yield Sighting(sighting.kind, begins[bisect_left(ends, sighting.at)])
 
 
 def _by_place(text: str) -> Iterator[Sighting]:

@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from mcp_wire.judging.declaration import Evidence
 from mcp_wire.privacy.redactor import Redactor
+from mcp_wire.conversation.profile_selection import UNKNOWN
 from mcp_wire.protocol.profiles import UNDETERMINED
 from mcp_wire.transcript.document import Document, JsonObject, exchange_id
 from mcp_wire.transcript.journal import JournalHeader, JournalRecord
@@ -99,6 +100,8 @@ def _profile(document: Document, redactor: Redactor) -> str:
     profile = document.profile
     if profile is None or document.is_judged:
         return profile or UNDETERMINED
+    if profile == UNKNOWN:  # ours, for a version that may not be shown
+        return profile
     standing, _, version = profile.partition("-")
     if standing in ("stable", "draft"):
         return f"{standing}-{redactor.show(Evidence('version', version))}"
