@@ -168,7 +168,9 @@ def test_what_had_to_be_forgotten_is_not_called_never_given() -> None:
     retried(talk, "a", state="s-0", id=-1, tool="tool-0")
     retried(talk, "a", state="s-9", id=-2, tool="tool-9")
     report = validate(Document(talk.document()), multi_round_trip.BOOK.rules)
-    assert [finding.code for finding in report.findings] == []
+    assert [(finding.code, finding.path, finding.count) for finding in report.findings] == [
+        ("evidence_forgotten", f"/exchanges/{MAX_RESULTS_REMEMBERED}", 2)  # results, and their states
+    ] * 2
     assert report.coverage["request_state_misused"].cannot_tell == 1
     assert report.coverage["request_state_misused"].satisfied == 1
 

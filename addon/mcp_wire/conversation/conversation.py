@@ -1,8 +1,8 @@
 """One conversation: the state that links its exchanges. Facts go in, and come out linked.
 
 A conversation is what one transcript holds: the exchanges of one client with one endpoint under one profile. State is
-bounded everywhere; where a bound made it forget, the table concerned says so (`forgotten`), and rules that would need
-the lost part cannot tell.
+bounded everywhere; where a bound made it forget, the table concerned says so (`forgotten`), rules that would need the
+lost part cannot tell, and `losses` has a word of it for the judge.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Limit, Loss, Memory, limits_in
 from mcp_wire.conversation.deliveries import Deliveries
 from mcp_wire.conversation.event_ids import EventIds
 from mcp_wire.conversation.facts import (
@@ -38,6 +38,7 @@ from mcp_wire.conversation.log_levels import LogLevels
 from mcp_wire.conversation.pages import Pages
 from mcp_wire.conversation.progress_tokens import ProgressTokens
 from mcp_wire.conversation.public_results import PublicResults
+from mcp_wire.conversation.relays import MAX_RECENT_EXCHANGES, Relays
 from mcp_wire.conversation.resource_subscriptions import ResourceSubscriptions
 from mcp_wire.conversation.round_trips import RoundTrips
 from mcp_wire.conversation.server_era import ServerEra
@@ -54,10 +55,16 @@ from mcp_wire.wire.observation import Milliseconds
 
 MAX_SESSIONS_REMEMBERED: Final = 1_024
 MAX_STREAM_PARTS: Final = 16
-MAX_RECENT_EXCHANGES: Final = 256
 
 MAX_UNPROVEN_FACTS: Final = 64
 """Of a server that has not yet shown which revision it speaks, over all exchanges."""
+
+SESSIONS: Final = Memory(
+    "sessions", follows="What goes on in one that was let go is judged as if the capture had joined it midway."
+)
+UNPROVEN: Final = Memory(
+    "messages of a server that had not yet shown its revision", follows="What goes beyond is not judged by it."
+)
 
 ABOUT_THE_CALL: Final = frozenset({METHOD_NOT_FOUND, INVALID_PARAMS, RESOURCE_NOT_FOUND})
 """A 404 with one of these errors is about what was asked for, and not about the session."""
@@ -83,13 +90,16 @@ class Conversation:
     recent: deque[Exchange] = field(default_factory=lambda: deque(maxlen=MAX_RECENT_EXCHANGES))
     open_streams: dict[str, Exchange] = field(default_factory=dict)
     """Event streams whose end has not been seen, by exchange id."""
-    sessions: BoundedTable[str, Session] = field(default_factory=lambda: BoundedTable(MAX_SESSIONS_REMEMBERED))
+    sessions: BoundedTable[str, Session] = field(
+        default_factory=lambda: BoundedTable(MAX_SESSIONS_REMEMBERED, memory=SESSIONS)
+    )
     sessionless: Session = field(default_factory=Session)
     """What carries no session id and belongs to no session that is known to be without one."""
     event_ids: EventIds = field(default_factory=EventIds)
     progress: ProgressTokens = field(default_factory=ProgressTokens)
     interruptions: Interruptions = field(default_factory=Interruptions)
     unproven_facts: int = 0
+    unproven_limit: Limit = field(default_factory=lambda: Limit(UNPROVEN, f"{MAX_UNPROVEN_FACTS}"))
     delivered: Deliveries = field(default_factory=Deliveries)
     server_is_modern: bool = False
     """The server has shown that it speaks 2026-07-28: a resultType, a -3202x error, a server/discover result."""
@@ -108,6 +118,7 @@ class Conversation:
     list_changes: ListChanges = field(default_factory=ListChanges)
     tasks: Tasks = field(default_factory=Tasks)
     resource_subscriptions: ResourceSubscriptions = field(default_factory=ResourceSubscriptions)
+    relays: Relays = field(default_factory=Relays)
     first_initialize: Exchange | None = None
     latest_initialize: Exchange | None = None
     unread_post: Exchange | None = None
@@ -121,6 +132,9 @@ class Conversation:
     legacy_transport: bool = False
     """An `endpoint` event was seen: the 2024-11-05 HTTP+SSE transport, which is recognised and left alone."""
 
+    losses: dict[Loss, int] = field(default_factory=dict)
+    """What limits made unknown, and how often, since the judge took them out."""
+
     revision: str | None = field(init=False)
     is_modern: bool = field(init=False)
     """Judged by 2026-07-28, under whichever name."""
@@ -128,12 +142,31 @@ class Conversation:
     def __post_init__(self) -> None:
         self.revision = self.profile.revision if self.profile is not None else None
         self.is_modern = self.profile is not None and self.profile.is_modern
+        self.progress.done_is_spent = self.is_modern
+        self._keep_calls(self.sessionless)
+        self._listen(self)
+
+    def _keep_calls(self, session: Session) -> None:
+        """In 2026-07-28 only calls in flight are asked for: it has no sessions in which an id could be used up."""
+        for calls in session.calls.values():
+            calls.done_is_spent = self.is_modern
+
+    def _listen(self, owner: object) -> None:
+        for limit in limits_in(owner):
+            limit.tell = self.note_loss
+
+    def note_loss(self, loss: Loss) -> None:
+        self.losses[loss] = self.losses.get(loss, 0) + 1
 
     def is_one_client(self, session: Session) -> bool:
         """Everything in this session comes from one client, whose `initialize` was seen."""
         if session.id is not None:
             return session.from_start
         return session.initializes == 1 and self.complete_from_start
+
+    def may_have_lost_calls(self, session: Session) -> bool:
+        """A request of its client that was in flight is forgotten: what came for it since may not be linked to it."""
+        return session.calls["client"].forgotten_undone > 0 or self.sessions.forgotten > 0
 
     def take(self, fact: Fact) -> None:
         """Link one fact into the state. Called before the rules read it."""
@@ -164,10 +197,13 @@ class Conversation:
             self._hold_unproven(fact)
 
     def _hold_unproven(self, fact: Event | Message) -> None:
-        from_server = isinstance(fact, Event) or fact.sender == "server"
-        if from_server and self.unproven_facts < MAX_UNPROVEN_FACTS:
+        if not isinstance(fact, Event) and fact.sender != "server":
+            return
+        if self.unproven_facts < MAX_UNPROVEN_FACTS:
             self.unproven_facts += 1
             fact.exchange.unproven.append(fact)
+        else:
+            fact.exchange.has_lost_unproven = True
 
     def _request(self, request: Request) -> None:
         exchange = request.exchange
@@ -203,19 +239,25 @@ class Conversation:
             if self.sessionless.initialize is None and self.sessionless.exchanges == 0:
                 return self.sessionless
             if self.sessions or self.sessionless.id is not None:
-                return Session()
+                return self._new_session()
             return self.sessionless
         session_id = request.session_id
         if session_id is not None:
             session = self.sessions.get(session_id)
             if session is None:
-                session = Session(session_id)
+                session = self._new_session(session_id)
                 self.sessions.put(session_id, session)
             return session
         # A transcript is one conversation: what carries no id belongs to its only session, if it has just one.
         if len(self.sessions) == 1 and not self.sessions.forgotten:
             return next(self.sessions.values())
         return self.sessionless
+
+    def _new_session(self, session_id: str | None = None) -> Session:
+        session = Session(session_id)
+        self._keep_calls(session)
+        self._listen(session)
+        return session
 
     def _head(self, head: ResponseHead) -> None:
         self.session_ids.take(head)
@@ -226,7 +268,7 @@ class Conversation:
             session.id = head.session_id
             self.sessions.put(head.session_id, session)
             if session is self.sessionless:
-                self.sessionless = Session()
+                self.sessionless = self._new_session()
         if request.method.upper() == "GET" and head.status in RESUMPTION_REFUSALS:
             if head.status == 405:
                 session.get_not_allowed = session.get_not_allowed or exchange
@@ -403,6 +445,8 @@ class Conversation:
                 session.server_capabilities = capabilities if isinstance(capabilities, dict) else None
 
     def _ending(self, ending: Ending) -> None:
+        if ending.exchange.has_lost_unproven and self.server_is_modern:
+            self.unproven_limit.lose()  # while nothing proves the revision, nothing would be said of them
         self.open_streams.pop(ending.exchange.id, None)
         self.idle_ends.take(ending)
         self.subscriptions.take_ending(ending)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Limit, Memory
 from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import Exchange, LogicalStream, Message, Session
 from mcp_wire.wire.observation import Milliseconds
@@ -17,6 +17,9 @@ MAX_DELIVERED_BYTES_REMEMBERED: Final = 16 * 1024 * 1024
 """Of the exchanges that the deliveries belong to, roughly."""
 ENTRY_BYTES: Final = 1_024
 MAX_EQUAL_DELIVERIES: Final = 8
+
+DELIVERIES: Final = Memory("messages on open streams", ("cross_stream_duplicate",))
+EQUAL_DELIVERIES: Final = Memory("streams that carried the same message", ("cross_stream_duplicate",))
 
 
 @record
@@ -44,8 +47,15 @@ class Deliveries:
     """The latest messages on event streams, by a digest of their canonical text."""
 
     latest: BoundedTable[bytes, list[Delivery]] = field(
-        default_factory=lambda: BoundedTable(MAX_DELIVERIES_REMEMBERED, weight_ceiling=MAX_DELIVERED_BYTES_REMEMBERED)
+        default_factory=lambda: BoundedTable(
+            MAX_DELIVERIES_REMEMBERED,
+            is_done=_are_spent,
+            done_is_spent=True,
+            weight_ceiling=MAX_DELIVERED_BYTES_REMEMBERED,
+            memory=DELIVERIES,
+        )
     )
+    _equal_limit: Limit = field(default_factory=lambda: Limit(EQUAL_DELIVERIES, f"{MAX_EQUAL_DELIVERIES}"))
     _message: Message | None = None
     _twin: Delivery | None = None
 
@@ -62,12 +72,28 @@ class Deliveries:
             self.latest.put(text, [delivery], ENTRY_BYTES + (exchange.request.body.raw_size or 0))
             return
         self._twin = next((other for other in earlier if _were_concurrent(other, delivery)), None)
-        if len(earlier) < MAX_EQUAL_DELIVERIES:
-            earlier.append(delivery)
+        if any(other.exchange is exchange for other in earlier):
+            return  # what one stream carries twice is no broadcast
+        if len(earlier) >= MAX_EQUAL_DELIVERIES:
+            gone = next((other for other in earlier if _is_spent(other)), None)
+            if gone is None:
+                self._equal_limit.lose()
+                return
+            earlier.remove(gone)
+        earlier.append(delivery)
 
     def twin_of(self, message: Message) -> Delivery | None:
         """The earlier delivery of an equal message on a concurrent stream; asked while the message is judged."""
         return self._twin if self._message is message else None
+
+
+def _is_spent(delivery: Delivery) -> bool:
+    """Nothing that comes now was delivered at the same time."""
+    return delivery.exchange.ending is not None and delivery.exchange.concurrent_group is None
+
+
+def _are_spent(deliveries: list[Delivery]) -> bool:
+    return all(map(_is_spent, deliveries))
 
 
 def _were_concurrent(earlier: Delivery, later: Delivery) -> bool:

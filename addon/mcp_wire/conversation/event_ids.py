@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Memory
 from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import Event, Exchange, LogicalStream, Session
 from mcp_wire.wire.records import record
@@ -15,6 +15,28 @@ MAX_EVENT_ID_BYTES_REMEMBERED: Final = 64 * 1024 * 1024
 """Of the exchanges that the ids belong to, roughly: each id counts as much as its event, which an answer is kept of as
 long, and as the request that began its stream."""
 ENTRY_BYTES: Final = 1_024
+
+EVENT_IDS: Final = Memory(
+    "event ids",
+    (
+        "last_event_id_never_issued",
+        "duplicate_event_id",
+        "replay_from_other_stream",
+        "progress_not_increasing",
+        "progress_after_completion",
+        "poll_not_resumed",
+        "blind_post_replay",
+        "response_on_get_stream",
+        "unrelated_message_on_stream",
+        "stream_not_closed_after_response",
+        "stream_closed_without_response",
+        "retry_delay_not_respected",
+        "close_without_retry",
+        "cross_stream_duplicate",
+        "idle_timeout_suspected",
+    ),
+)
+OWNERS: Final = Memory("sessions that event ids belong to", told_by=EVENT_IDS.what)
 
 
 @record
@@ -36,9 +58,13 @@ class EventIds:
 
     forgotten_any: bool = False
     _issued: BoundedTable[tuple[Session, bytes], IssuedEventId] = field(
-        default_factory=lambda: BoundedTable(MAX_EVENT_IDS_REMEMBERED, weight_ceiling=MAX_EVENT_ID_BYTES_REMEMBERED)
+        default_factory=lambda: BoundedTable(
+            MAX_EVENT_IDS_REMEMBERED, weight_ceiling=MAX_EVENT_ID_BYTES_REMEMBERED, memory=EVENT_IDS
+        )
     )
-    _sessions: BoundedTable[bytes, Session] = field(default_factory=lambda: BoundedTable(MAX_EVENT_IDS_REMEMBERED))
+    _sessions: BoundedTable[bytes, Session] = field(
+        default_factory=lambda: BoundedTable(MAX_EVENT_IDS_REMEMBERED, memory=OWNERS)
+    )
     _event: Event | None = None
     _earlier: IssuedEventId | None = None
 

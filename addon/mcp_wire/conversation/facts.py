@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final, Literal, NamedTuple
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Memory
 from mcp_wire.conversation.digest import digest
 from mcp_wire.protocol.gateways import is_gateway_answer
 from mcp_wire.wire.body import Body
@@ -31,6 +31,10 @@ MAX_CALLS_REMEMBERED: Final = 4_096
 """Calls kept with their messages, per requestor and session; answered ones are forgotten first."""
 MAX_CALL_BYTES_REMEMBERED: Final = 16 * 1024 * 1024
 """Bytes of the messages in one table of calls, roughly."""
+
+LATE: Final = "The id of one that was let go counts as new, and what comes late for it is not linked to it."
+CLIENT_CALLS: Final = Memory("requests of the client", follows=LATE)
+SERVER_CALLS: Final = Memory("requests of the server", follows=LATE)
 
 MAX_EARLY_MESSAGES_REMEMBERED: Final = 16
 MAX_ARRIVALS_REMEMBERED: Final = 64
@@ -90,6 +94,8 @@ class Exchange:
     """Some event was larger or deeper than is read, so that messages of its stream may have been missed."""
     unproven: list[Event | Message] = field(default_factory=list)
     """What the server sent here before it had shown that it speaks the revision in force (2026-07-28), up to a few."""
+    has_lost_unproven: bool = False
+    """It sent more than a few."""
     reissues: Reissues | None = None
     """Where its request was interrupted and sent again, or is such a repetition: all repetitions together."""
 
@@ -418,12 +424,12 @@ CallTable = BoundedTable[tuple[str, ...], Call]
 """Calls of one requestor in one session by `Envelope.id_key`: 1 and "1" are different ids."""
 
 
-def _call_table() -> CallTable:
-    return BoundedTable(MAX_CALLS_REMEMBERED, _is_over, weight_ceiling=MAX_CALL_BYTES_REMEMBERED)
+def _call_table(memory: Memory) -> CallTable:
+    return BoundedTable(MAX_CALLS_REMEMBERED, _is_over, weight_ceiling=MAX_CALL_BYTES_REMEMBERED, memory=memory)
 
 
 def _call_tables() -> dict[Sender, CallTable]:
-    return {"client": _call_table(), "server": _call_table()}
+    return {"client": _call_table(CLIENT_CALLS), "server": _call_table(SERVER_CALLS)}
 
 
 @dataclass(slots=True, eq=False)

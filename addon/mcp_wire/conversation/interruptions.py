@@ -7,10 +7,11 @@ Sources: 2025-11-25 basic/transports#sending-messages-to-the-server (item 6) and
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Limit, Memory
 from mcp_wire.conversation.clients import client_mark
 from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import Call, Ending, Exchange, Message, Reissues, Request, ResponseHead, Session
@@ -21,6 +22,15 @@ MAX_INTERRUPTIONS_REMEMBERED: Final = 1_024
 MAX_INTERRUPTED_BYTES_REMEMBERED: Final = 16 * 1024 * 1024
 MAX_WAITING: Final = 64
 """Ends that wait for a sign of life of their session, and streams that wait for their client, at the same time."""
+
+CUT_REQUESTS: Final = Memory(
+    "requests that were cut", ("post_replayed_same_id", "reissue_may_duplicate_effect", "blind_post_replay")
+)
+CUT_STREAMS: Final = Memory("streams that were cut", ("poll_not_resumed",))
+UNEXPLAINED_ENDS: Final = Memory(
+    "streams whose end waits for an explanation", ("stream_closed_without_response", "close_without_retry")
+)
+POLLS: Final = Memory("streams that wait for their client to come back", ("poll_not_resumed",))
 
 REPEATABLE_METHODS: Final = frozenset({"tools/call", "prompts/get", "resources/read", "completion/complete"})
 """Requests that a client does not send again and again as a matter of routine."""
@@ -70,16 +80,26 @@ class Interruptions:
     _message: Message | None = None
     _by_request: BoundedTable[tuple[object, bytes], Interruption] = field(
         default_factory=lambda: BoundedTable(
-            MAX_INTERRUPTIONS_REMEMBERED, weight_ceiling=MAX_INTERRUPTED_BYTES_REMEMBERED
+            MAX_INTERRUPTIONS_REMEMBERED,
+            is_done=_is_over,
+            done_is_spent=True,
+            weight_ceiling=MAX_INTERRUPTED_BYTES_REMEMBERED,
+            memory=CUT_REQUESTS,
         )
     )
     _by_exchange: BoundedTable[Exchange, Interruption] = field(
         default_factory=lambda: BoundedTable(
-            MAX_INTERRUPTIONS_REMEMBERED, weight_ceiling=MAX_INTERRUPTED_BYTES_REMEMBERED
+            MAX_INTERRUPTIONS_REMEMBERED,
+            is_done=_is_back,
+            done_is_spent=True,
+            weight_ceiling=MAX_INTERRUPTED_BYTES_REMEMBERED,
+            memory=CUT_STREAMS,
         )
     )
-    _ends: deque[Interruption] = field(default_factory=lambda: deque(maxlen=MAX_WAITING))
-    _polls: deque[Interruption] = field(default_factory=lambda: deque(maxlen=MAX_WAITING))
+    _ends: deque[Interruption] = field(default_factory=deque)
+    _polls: deque[Interruption] = field(default_factory=deque)
+    _ends_limit: Limit = field(default_factory=lambda: Limit(UNEXPLAINED_ENDS, f"{MAX_WAITING}"))
+    _polls_limit: Limit = field(default_factory=lambda: Limit(POLLS, f"{MAX_WAITING}"))
 
     def repeated_by(self, message: Message) -> Interruption | None:
         """The interruption of the same request, sent by the same client; asked while the message is judged."""
@@ -133,11 +153,11 @@ class Interruptions:
         if ending.ended is not Ended.COMPLETE or not exchange.is_event_stream or exchange.session.deleting is not None:
             return
         if interruption.cursor is not None and ending.t_ms is not None:
-            self._polls.append(interruption)
+            _wait(self._polls, interruption, _is_back, self._polls_limit)
         if exchange.session.id is None:
             self._settle([interruption])
         else:
-            self._ends.append(interruption)
+            _wait(self._ends, interruption, _is_over, self._ends_limit)
 
     def take_capture_end(self) -> None:
         self._next()
@@ -157,11 +177,31 @@ class Interruptions:
     def _look_after(self, session: Session, now_ms: Milliseconds) -> None:
         for poll in list(self._polls):
             deadline = poll.deadline_ms()
-            if poll.resumed or poll.repeated or not poll.waiting_calls or deadline is None:
+            forgotten = poll.exchange not in self._by_exchange  # then its resumption would not be noticed
+            if forgotten or _is_back(poll) or deadline is None:
                 self._polls.remove(poll)
             elif poll.exchange.session is session and now_ms > deadline:
                 self._polls.remove(poll)
                 self.overdue.append(poll)
+
+
+def _is_over(interruption: Interruption) -> bool:
+    return not interruption.waiting_calls
+
+
+def _is_back(poll: Interruption) -> bool:
+    return _is_over(poll) or poll.resumed is not None or poll.repeated is not None
+
+
+def _wait(
+    queue: deque[Interruption], interruption: Interruption, is_over: Callable[[Interruption], bool], limit: Limit
+) -> None:
+    if len(queue) >= MAX_WAITING:
+        gone = next(filter(is_over, queue), queue[0])
+        queue.remove(gone)
+        if not is_over(gone):
+            limit.lose()
+    queue.append(interruption)
 
 
 def _was_interrupted(ending: Ending) -> bool:

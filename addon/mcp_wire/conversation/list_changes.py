@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from mcp_wire.conversation.bounded import Limit, Memory
 from mcp_wire.conversation.clients import client_mark
 from mcp_wire.conversation.facts import CaptureEnd, Exchange, Fact, Message, Session
 from mcp_wire.conversation.listings import LISTS, Listing, Listings
@@ -17,6 +18,7 @@ from mcp_wire.protocol.methods import LISTEN_FILTERS
 from mcp_wire.wire.observation import Milliseconds
 
 MAX_CHANGES_PENDING: Final = 64
+PENDING_CHANGES: Final = Memory("changed lists whose notification may still come", ("list_change_not_notified",))
 NOTIFICATION_GRACE_MS: Final = 5_000.0
 """So long after a list was found changed its notification may still come."""
 
@@ -38,6 +40,7 @@ class ListChanges:
 
     decided: list[ListChange] = field(default_factory=list)
     _pending: list[ListChange] = field(default_factory=list)
+    _pending_limit: Limit = field(default_factory=lambda: Limit(PENDING_CHANGES, f"{MAX_CHANGES_PENDING}"))
 
     def take(self, fact: Fact, now_ms: Milliseconds | None, listings: Listings) -> None:
         """Decide what is overdue. Called for every fact, before it is linked."""
@@ -48,7 +51,11 @@ class ListChanges:
             changes = listings.changes_told(change.before.owner, change.before.method)
             if changes > change.before.changes:
                 change.told = True
-            elif not any(channel.ending is None for channel in change.channels) or isinstance(fact, CaptureEnd):
+            elif (
+                not any(channel.ending is None for channel in change.channels)
+                or isinstance(fact, CaptureEnd)
+                or listings.forgot_changes
+            ):
                 change.told = None
             elif _is_overdue(change, now_ms):
                 change.told = False
@@ -65,7 +72,9 @@ class ListChanges:
         if now is None or before is None or now.names == before.names or before.t_ms is None:
             return
         channels = [one for one in open_streams if _could_carry(one, before, subscriptions)]
-        if channels and len(self._pending) < MAX_CHANGES_PENDING:
+        if channels and len(self._pending) >= MAX_CHANGES_PENDING:
+            self._pending_limit.lose()
+        elif channels:
             self._pending.append(ListChange(message, before, channels))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Limit, Memory
 from mcp_wire.conversation.clients import authorization_mark, client_key
 from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import Message, Session
@@ -20,6 +20,22 @@ from mcp_wire.wire.strict_json import JsonValue
 MAX_LISTS_REMEMBERED: Final = 1_024
 MAX_NAMES_IN_A_LIST: Final = 10_000
 MAX_EARLIER_LISTS: Final = 4
+
+BEGUN_LISTS: Final = Memory(
+    "lists of which more pages are to come",
+    ("tool_name_invalid", "list_change_not_notified", "list_order_unstable", "list_varies_per_connection"),
+)
+LATEST_LISTS: Final = Memory("latest lists of each client", ("list_change_not_notified",))
+EARLIER_LISTS: Final = Memory(
+    "latest lists for each authorization", ("list_order_unstable", "list_varies_per_connection")
+)
+TOLD_CHANGES: Final = Memory(
+    "clients that were told of changed lists", ("list_change_not_notified", "list_varies_per_connection")
+)
+LONG_LISTS: Final = Memory(
+    "names of one list",
+    ("tool_name_invalid", "list_change_not_notified", "list_order_unstable", "list_varies_per_connection"),
+)
 
 Client = Session | bytes
 
@@ -55,7 +71,7 @@ class Listing:
     asked_ms: Milliseconds | None
     t_ms: Milliseconds | None
     changes: int
-    """How many notifications of a change the client had got when it asked for the first page."""
+    """`changes_told` when the client asked for the first page."""
 
 
 @dataclass(slots=True)
@@ -79,15 +95,22 @@ class Listings:
     previous: Listing | None = None
     """What the same client was given before."""
     _chains: BoundedTable[tuple[Client, str], _Chain] = field(
-        default_factory=lambda: BoundedTable(MAX_LISTS_REMEMBERED)
+        default_factory=lambda: BoundedTable(MAX_LISTS_REMEMBERED, memory=BEGUN_LISTS)
     )
     _latest: BoundedTable[tuple[Client, str], Listing] = field(
-        default_factory=lambda: BoundedTable(MAX_LISTS_REMEMBERED)
+        default_factory=lambda: BoundedTable(MAX_LISTS_REMEMBERED, memory=LATEST_LISTS)
     )
     _by_authorization: BoundedTable[tuple[bytes, str], deque[Listing]] = field(
-        default_factory=lambda: BoundedTable(MAX_LISTS_REMEMBERED)
+        default_factory=lambda: BoundedTable(MAX_LISTS_REMEMBERED, memory=EARLIER_LISTS)
     )
-    _changes: BoundedTable[tuple[Client, str], int] = field(default_factory=lambda: BoundedTable(MAX_LISTS_REMEMBERED))
+    _changes: BoundedTable[tuple[Client, str], int] = field(
+        default_factory=lambda: BoundedTable(MAX_LISTS_REMEMBERED, memory=TOLD_CHANGES)
+    )
+    _earlier_limit: Limit = field(
+        default_factory=lambda: Limit(EARLIER_LISTS, f"{MAX_EARLIER_LISTS} different ones in a row")
+    )
+    _names_limit: Limit = field(default_factory=lambda: Limit(LONG_LISTS, f"{MAX_NAMES_IN_A_LIST:,}"))
+    _told: int = 0
 
     def take(self, message: Message, *, is_modern: bool) -> None:
         """Learn from a message of the server."""
@@ -100,12 +123,18 @@ class Listings:
             self._page(message, message.call.method, message.result, is_modern)
 
     def changes_told(self, owner: Client, method: str) -> int:
-        """How many notifications of a change of this list the client has got."""
+        """A number that grows with every notification of a change of this list that the client gets."""
         return self._changes.get((owner, method)) or 0
+
+    @property
+    def forgot_changes(self) -> bool:
+        """A client may have been told of a change, and it is not known any more."""
+        return self._changes.forgotten > 0
 
     def _changed(self, message: Message, method: str, is_modern: bool) -> None:
         owner = client_key(message.exchange.request, is_modern=is_modern)
-        self._changes.put((owner, method), self.changes_told(owner, method) + 1)
+        self._told += 1
+        self._changes.put((owner, method), self._told)
 
     def _page(self, message: Message, method: str, result: dict[str, JsonValue], is_modern: bool) -> None:
         assert message.call is not None
@@ -118,7 +147,10 @@ class Listings:
         elif chain is None or chain.awaits != cursor:
             return
         items = result.get(LISTS[method].member)
-        if not isinstance(items, list) or len(chain.names) + len(items) > MAX_NAMES_IN_A_LIST:
+        if not isinstance(items, list):
+            return
+        if len(chain.names) + len(items) > MAX_NAMES_IN_A_LIST:
+            self._names_limit.lose()
             return
         chain.names.extend(_names(items, LISTS[method].identity))
         following = result.get("nextCursor")
@@ -145,10 +177,14 @@ class Listings:
         mark = authorization_mark(request.exchange.request), key[1]
         before = self._by_authorization.get(mark)
         if before is None:
-            before = deque(maxlen=MAX_EARLIER_LISTS)
+            before = deque()
             self._by_authorization.put(mark, before)
         self.earlier = tuple(before)
         before.append(listing)
+        if len(before) > MAX_EARLIER_LISTS:
+            oldest = before.popleft()
+            if all(one.names != oldest.names for one in before):
+                self._earlier_limit.lose()
 
 
 def _names(items: Iterable[JsonValue], identity: str) -> Iterable[str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Memory
 from mcp_wire.conversation.facts import Message, Session
 from mcp_wire.wire.observation import Milliseconds
 
 MAX_SESSIONS_REMEMBERED: Final = 1_024
+LEVELS: Final = Memory("log levels of sessions", ("log_below_requested_level",))
 SET_LEVEL: Final = "logging/setLevel"
 LOG_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """By rising severity (RFC 5424 6.2.1)."""
@@ -31,7 +32,9 @@ class LogLevel:
 class LogLevels:
     """The levels of all sessions that have asked for one."""
 
-    _by_session: BoundedTable[Session, LogLevel] = field(default_factory=lambda: BoundedTable(MAX_SESSIONS_REMEMBERED))
+    _by_session: BoundedTable[Session, LogLevel] = field(
+        default_factory=lambda: BoundedTable(MAX_SESSIONS_REMEMBERED, memory=LEVELS)
+    )
 
     def of(self, session: Session) -> LogLevel | None:
         """None where the session was not seen to ask for a level."""

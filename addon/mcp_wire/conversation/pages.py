@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Memory
 from mcp_wire.conversation.clients import client_mark
 from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import Call, Message, Session
@@ -21,6 +21,14 @@ MAX_LISTS_REMEMBERED: Final = 1_024
 CACHE_SCOPES: Final = frozenset({"public", "private"})
 AMBIGUOUS: Final = "ambiguous"
 
+CURSORS: Final = Memory("cursors that were given", ("cursor_not_issued", "invalid_cursor_wrong_error"))
+SCOPES: Final = Memory("cache scopes of pages", ("cache_scope_inconsistent",))
+UNANSWERED: Final = Memory("lists that were asked for", ("cursor_not_issued", "invalid_cursor_wrong_error"))
+QUESTIONS: Final = Memory(
+    "unanswered requests for a further page",
+    ("cursor_not_issued", "invalid_cursor_wrong_error", "cache_scope_inconsistent"),
+)
+
 Provenance = Literal["given", "never_given", "unknown"]
 """Did the server give this cursor? `unknown`: an answer that may have held it was not seen, or was forgotten."""
 
@@ -28,20 +36,35 @@ _Key = tuple[bytes, bytes]
 
 
 @dataclass(slots=True)
+class _Question:
+    """What was known of the cursor of a request when it was sent, until its answer has come."""
+
+    provenance: Provenance
+    scope_before: str | None
+    is_answered: bool = False
+
+
+@dataclass(slots=True)
 class Pages:
     """The cursors that were given, by session and method, and in 2026-07-28 by client and method."""
 
-    _given: BoundedTable[_Key, bool] = field(default_factory=lambda: BoundedTable(MAX_CURSORS_REMEMBERED))
-    _unanswered: BoundedTable[bytes, int] = field(default_factory=lambda: BoundedTable(MAX_LISTS_REMEMBERED))
-    """List requests whose answer has not been seen: it may have given any cursor."""
-    _scopes: BoundedTable[_Key, str] = field(default_factory=lambda: BoundedTable(MAX_CURSORS_REMEMBERED))
-    """The scope of the page that gave a cursor; AMBIGUOUS where pages with two scopes gave the same."""
-    _asked: BoundedTable[tuple[str, tuple[str, ...]], Provenance] = field(
-        default_factory=lambda: BoundedTable(MAX_REQUESTS_REMEMBERED)
+    _given: BoundedTable[_Key, bool] = field(
+        default_factory=lambda: BoundedTable(MAX_CURSORS_REMEMBERED, memory=CURSORS)
     )
-    """What is known of the cursor of a request, by exchange and id."""
-    _scope_before: BoundedTable[str, str] = field(default_factory=lambda: BoundedTable(MAX_REQUESTS_REMEMBERED))
-    """The scope that the page before had when this exchange asked for the next one."""
+    _unanswered: BoundedTable[bytes, int] = field(
+        default_factory=lambda: BoundedTable(MAX_LISTS_REMEMBERED, memory=UNANSWERED)
+    )
+    """List requests whose answer has not been seen: it may have given any cursor."""
+    _scopes: BoundedTable[_Key, str] = field(
+        default_factory=lambda: BoundedTable(MAX_CURSORS_REMEMBERED, memory=SCOPES)
+    )
+    """The scope of the page that gave a cursor; AMBIGUOUS where pages with two scopes gave the same."""
+    _asked: BoundedTable[tuple[str, tuple[str, ...]], _Question] = field(
+        default_factory=lambda: BoundedTable(
+            MAX_REQUESTS_REMEMBERED, is_done=lambda question: question.is_answered, done_is_spent=True, memory=QUESTIONS
+        )
+    )
+    """By exchange and id."""
 
     def take(self, message: Message, revision: str) -> None:
         """Learn from a list request of the client, or from its answer."""
@@ -58,21 +81,25 @@ class Pages:
 
     def provenance(self, request: Message) -> Provenance | None:
         """What was known of the cursor when this list request was sent; None where it has none."""
-        key = request.envelope.id_key
-        return None if key is None else self._asked.get((request.exchange.id, key))
+        question = self._question(request)
+        return None if question is None else question.provenance
 
     def scope_before(self, request: Message) -> str | None:
         """The cacheScope of the page that gave the cursor of this request; None where that is not known."""
-        return self._scope_before.get(request.exchange.id)
+        question = self._question(request)
+        return None if question is None else question.scope_before
+
+    def _question(self, request: Message) -> _Question | None:
+        key = request.envelope.id_key
+        return None if key is None else self._asked.get((request.exchange.id, key))
 
     def _request(self, request: Message) -> None:
         where = _list(request.exchange.session, request.method)
         cursor, key = request.params.get("cursor"), request.envelope.id_key
         if isinstance(cursor, str) and key is not None:
-            self._asked.put((request.exchange.id, key), self._provenance(where, digest(cursor)))
             scope = self._scopes.get((_client_list(request), digest(cursor)))
-            if scope is not None and scope != AMBIGUOUS:
-                self._scope_before.put(request.exchange.id, scope)
+            known = None if scope == AMBIGUOUS else scope
+            self._asked.put((request.exchange.id, key), _Question(self._provenance(where, digest(cursor)), known))
         self._unanswered.put(where, (self._unanswered.get(where) or 0) + 1)
 
     def _provenance(self, where: bytes, cursor: bytes) -> Provenance:
@@ -84,6 +111,9 @@ class Pages:
     def _answer(self, message: Message, call: Call) -> None:
         request, result = call.request, message.result
         where = _list(request.exchange.session, request.method)
+        question = self._question(request)
+        if question is not None:
+            question.is_answered = True
         self._unanswered.put(where, max((self._unanswered.get(where) or 0) - 1, 0))
         cursor = result.get("nextCursor") if result is not None else None
         if result is None or not isinstance(cursor, str):

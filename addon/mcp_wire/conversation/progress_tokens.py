@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Memory
 from mcp_wire.conversation.facts import Call, Message, Sender, Session
 from mcp_wire.protocol.methods import other_party
 from mcp_wire.wire.jsonrpc import id_key
@@ -18,6 +18,18 @@ MAX_TOKEN_BYTES_REMEMBERED: Final = 16 * 1024 * 1024
 """Bytes of the requests that the tokens belong to, roughly."""
 MAX_DIGITS_COMPARED: Final = 4_096
 """A longer progress value is not compared."""
+
+TOKENS: Final = Memory(
+    "progress tokens",
+    (
+        "progress_unknown_token",
+        "progress_after_completion",
+        "progress_not_increasing",
+        "progress_token_invalid",
+        "unrelated_message_on_stream",
+        "message_for_cancelled_request",
+    ),
+)
 
 TokenKey = tuple[str, ...]
 
@@ -42,7 +54,10 @@ class ProgressTokens:
 
     _calls: BoundedTable[tuple[Session, Sender, TokenKey], Call] = field(
         default_factory=lambda: BoundedTable(
-            MAX_TOKENS_REMEMBERED, lambda call: not call.is_in_flight, weight_ceiling=MAX_TOKEN_BYTES_REMEMBERED
+            MAX_TOKENS_REMEMBERED,
+            lambda call: not call.is_in_flight,
+            weight_ceiling=MAX_TOKEN_BYTES_REMEMBERED,
+            memory=TOKENS,
         )
     )
     _message: Message | None = None
@@ -52,6 +67,15 @@ class ProgressTokens:
     @property
     def forgotten_any(self) -> bool:
         return self._calls.forgotten > 0
+
+    @property
+    def done_is_spent(self) -> bool:
+        """Nothing will ask for the token of a call that is over: in 2026-07-28 progress comes on the call's stream."""
+        return self._calls.done_is_spent
+
+    @done_is_spent.setter
+    def done_is_spent(self, is_spent: bool) -> None:
+        self._calls.done_is_spent = is_spent
 
     def take(self, message: Message, *, redelivered: bool) -> None:
         """Learn from a request that is linked to its call, or from a progress notification."""

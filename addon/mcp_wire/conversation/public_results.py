@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Limit, Memory
 from mcp_wire.conversation.clients import authorization_mark
 from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import Message
@@ -19,6 +19,8 @@ from mcp_wire.wire.strict_json import JsonValue, canonical
 MAX_REQUESTS_REMEMBERED: Final = 1_024
 MAX_COMPARED_BYTES: Final = 256 * 1024
 """Of one result; what a larger one says is not compared."""
+PUBLIC_RESULTS: Final = Memory("results that may be cached for everybody", ("public_cache_varies_by_auth",))
+
 ALTERNATIONS: Final = 4
 """Results in turns (A, B, A, B) that show that the credentials, and not the time, make the difference."""
 
@@ -37,7 +39,12 @@ class Given:
 class PublicResults:
     """The latest public results of each request, method and params without `_meta` being equal."""
 
-    _latest: BoundedTable[bytes, list[Given]] = field(default_factory=lambda: BoundedTable(MAX_REQUESTS_REMEMBERED))
+    _latest: BoundedTable[bytes, list[Given]] = field(
+        default_factory=lambda: BoundedTable(MAX_REQUESTS_REMEMBERED, memory=PUBLIC_RESULTS)
+    )
+    _size_limit: Limit = field(
+        default_factory=lambda: Limit(PUBLIC_RESULTS, f"{MAX_COMPARED_BYTES // 1024} KiB for one of them")
+    )
     _varies: dict[int, bool] = field(default_factory=dict)
 
     def take(self, message: Message) -> None:
@@ -50,7 +57,10 @@ class PublicResults:
         ttl = result.get("ttlMs")
         if method is None or not method.cacheable or isinstance(ttl, bool) or not isinstance(ttl, int | float):
             return
-        if message.t_ms is None or _size(message) > MAX_COMPARED_BYTES:
+        if message.t_ms is None:
+            return
+        if _size(message) > MAX_COMPARED_BYTES:
+            self._size_limit.lose()
             return
         params = {name: value for name, value in call.request.params.items() if name != "_meta"}
         asked = digest(canonical([call.method, params]))

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Limit, Memory
 from mcp_wire.conversation.facts import Call, Message, Session
 from mcp_wire.protocol.resource_uris import Resources
 
 MAX_SUBSCRIPTIONS_REMEMBERED: Final = 1_000
 """Of one session; of one with more it is not said what it lacks."""
 MAX_SESSIONS_REMEMBERED: Final = 1_024
+
+SUBSCRIBED: Final = Memory("resource subscriptions of sessions", ("resource_update_without_subscription",))
 
 
 @dataclass(slots=True)
@@ -34,7 +36,10 @@ class ResourceSubscriptions:
     """The subscriptions of all sessions. An `unsubscribe` takes nothing away: what it crossed may still arrive."""
 
     _by_session: BoundedTable[Session, Subscribed] = field(
-        default_factory=lambda: BoundedTable(MAX_SESSIONS_REMEMBERED)
+        default_factory=lambda: BoundedTable(MAX_SESSIONS_REMEMBERED, memory=SUBSCRIBED)
+    )
+    _a_session_limit: Limit = field(
+        default_factory=lambda: Limit(SUBSCRIBED, f"{MAX_SUBSCRIPTIONS_REMEMBERED:,} of one session")
     )
 
     def of(self, session: Session) -> Subscribed | None:
@@ -58,3 +63,4 @@ class ResourceSubscriptions:
             subscribed.calls[uri] = call
         else:
             subscribed.is_whole = False
+            self._a_session_limit.lose()

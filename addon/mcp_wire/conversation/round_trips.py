@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Limit, Memory
 from mcp_wire.conversation.clients import client_mark
 from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import Message
@@ -27,6 +27,43 @@ MAX_RETRIES_REMEMBERED: Final = 4_096
 MAX_UNSETTLED: Final = 256
 MAX_INPUTS_REMEMBERED: Final = 256
 """Keys of one `inputRequests`; of a longer one it is not said what a retry lacks."""
+
+RESULTS: Final = Memory(
+    "results that ask for input",
+    (
+        "request_state_not_echoed",
+        "request_state_misused",
+        "input_responses_incomplete",
+        "mrtr_retry_reused_id",
+        "missing_input_returned_error",
+    ),
+)
+STATES: Final = Memory(
+    "request states that were given",
+    (
+        "request_state_not_echoed",
+        "request_state_misused",
+        "input_responses_incomplete",
+        "mrtr_retry_reused_id",
+        "missing_input_returned_error",
+    ),
+)
+FOREIGN_STATES: Final = Memory("request states of whatever request", told_by=STATES.what)
+RETRIES: Final = Memory(
+    "unanswered requests that give input",
+    (
+        "request_state_not_echoed",
+        "request_state_misused",
+        "input_responses_incomplete",
+        "mrtr_retry_reused_id",
+        "missing_input_returned_error",
+    ),
+)
+UNSETTLED: Final = Memory(
+    "requests of which it is open what input they give",
+    ("request_state_not_echoed", "request_state_misused", "input_responses_incomplete", "mrtr_retry_reused_id"),
+)
+INPUTS: Final = Memory("inputs of one request", ("input_responses_incomplete", "missing_input_returned_error"))
 
 INPUT_REQUIRED: Final = "input_required"
 RETRY_MEMBERS: Final = ("inputResponses", "requestState")
@@ -80,6 +117,7 @@ class Retry:
     history_is_whole: bool
     basis: Basis = "unknown"
     interim: Interim | None = None
+    is_answered: bool = False
 
     @property
     def is_settled(self) -> bool:
@@ -108,12 +146,24 @@ class RoundTrips:
     unsettled: list[Retry] = field(default_factory=list)
     """The first retries of which it is not known what they answer."""
     _by_state: BoundedTable[tuple[bytes, bytes], list[Interim]] = field(
-        default_factory=lambda: BoundedTable(MAX_RESULTS_REMEMBERED)
+        default_factory=lambda: BoundedTable(MAX_RESULTS_REMEMBERED, memory=STATES)
     )
     """By state and target."""
-    _by_target: BoundedTable[bytes, list[Interim]] = field(default_factory=lambda: BoundedTable(MAX_RESULTS_REMEMBERED))
-    _given_states: BoundedTable[bytes, bool] = field(default_factory=lambda: BoundedTable(MAX_RESULTS_REMEMBERED))
-    _retries: BoundedTable[str, Retry] = field(default_factory=lambda: BoundedTable(MAX_RETRIES_REMEMBERED))
+    _by_target: BoundedTable[bytes, list[Interim]] = field(
+        default_factory=lambda: BoundedTable(MAX_RESULTS_REMEMBERED, memory=RESULTS)
+    )
+    _given_states: BoundedTable[bytes, bool] = field(
+        default_factory=lambda: BoundedTable(MAX_RESULTS_REMEMBERED, memory=FOREIGN_STATES)
+    )
+    _retries: BoundedTable[str, Retry] = field(
+        default_factory=lambda: BoundedTable(
+            MAX_RETRIES_REMEMBERED, is_done=lambda retry: retry.is_answered, done_is_spent=True, memory=RETRIES
+        )
+    )
+    _a_key_limit: Limit = field(default_factory=lambda: Limit(RESULTS, f"{MAX_RESULTS_A_KEY} for one request"))
+    _a_state_limit: Limit = field(default_factory=lambda: Limit(STATES, f"{MAX_RESULTS_A_KEY} results with one state"))
+    _unsettled_limit: Limit = field(default_factory=lambda: Limit(UNSETTLED, f"{MAX_UNSETTLED}"))
+    _inputs_limit: Limit = field(default_factory=lambda: Limit(INPUTS, f"{MAX_INPUTS_REMEMBERED}"))
 
     def take(self, message: Message, *, history_is_whole: bool) -> None:
         """Learn from a message of 2026-07-28. `history_is_whole`: nothing was missed since the endpoint's first use."""
@@ -136,6 +186,8 @@ class RoundTrips:
 
     def _answer(self, message: Message, request: Message) -> None:
         result, retry = message.result, self.retry_of(request)
+        if retry is not None:
+            retry.is_answered = True
         if result is None:
             return
         answered = retry.interim if retry is not None else None
@@ -147,7 +199,7 @@ class RoundTrips:
             client_mark(request.exchange.request),
             request.envelope.id_key,
             _arguments(request),
-            _keys(result.get("inputRequests")),
+            self._keys(result.get("inputRequests")),
             state,
         )
         interim.call = answered.call if answered is not None else _Call(interim)
@@ -156,6 +208,8 @@ class RoundTrips:
         if state is not None:
             self._given_states.put(state, True)
             same = self._by_state.get((state, target)) or []
+            if len(same) >= MAX_RESULTS_A_KEY:
+                self._lose_one(same[0], self._a_state_limit)
             self._by_state.put((state, target), [*same[1 - MAX_RESULTS_A_KEY :], interim])
         self.forgotten = self.forgotten or any(
             table.forgotten for table in (self._by_state, self._by_target, self._given_states)
@@ -167,8 +221,22 @@ class RoundTrips:
         if len(entries) > MAX_RESULTS_A_KEY:
             over = next((entry for entry in entries if entry.is_proven_answered or entry.claims), None)
             self.forgotten = self.forgotten or over is None
-            entries.remove(over if over is not None else entries[0])
+            gone = over if over is not None else entries[0]
+            entries.remove(gone)
+            self._lose_one(gone, self._a_key_limit)
         self._by_target.put(target, entries)
+
+    def _lose_one(self, interim: Interim, limit: Limit) -> None:
+        if not interim.is_proven_answered:
+            limit.lose()
+
+    def _keys(self, value: JsonValue) -> frozenset[bytes] | None:
+        if not isinstance(value, dict):
+            return frozenset()
+        if len(value) <= MAX_INPUTS_REMEMBERED:
+            return frozenset(map(digest, value))
+        self._inputs_limit.lose()
+        return None
 
     def _retry(self, message: Message, history_is_whole: bool) -> None:
         retry = Retry(
@@ -177,14 +245,18 @@ class RoundTrips:
             client_mark(message.exchange.request),
             message.envelope.id_key,
             _arguments(message),
-            _keys(message.params.get("inputResponses")),
+            self._keys(message.params.get("inputResponses")),
             _state(message.params),
             history_is_whole,
         )
         self._link(retry, _target(message))
         self._retries.put(message.exchange.id, retry)
-        if not retry.is_settled and len(self.unsettled) < MAX_UNSETTLED:
+        if retry.is_settled:
+            return
+        if len(self.unsettled) < MAX_UNSETTLED:
             self.unsettled.append(retry)
+        else:
+            self._unsettled_limit.lose()
 
     def _link(self, retry: Retry, target: bytes) -> None:
         if retry.state is not None:
@@ -245,12 +317,6 @@ def _asks_for_some_of(retry: Retry, interim: Interim) -> bool:
 
 def _state(members: dict[str, JsonValue]) -> bytes | None:
     return digest(canonical(members["requestState"])) if "requestState" in members else None
-
-
-def _keys(value: JsonValue) -> frozenset[bytes] | None:
-    if not isinstance(value, dict):
-        return frozenset()
-    return frozenset(map(digest, value)) if len(value) <= MAX_INPUTS_REMEMBERED else None
 
 
 def _target(request: Message) -> bytes:

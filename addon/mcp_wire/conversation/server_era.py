@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Limit, Memory
 from mcp_wire.conversation.clients import authorization_mark, client_info_mark, sender_mark
 from mcp_wire.conversation.facts import Message, Request
 from mcp_wire.protocol.error_codes import METHOD_NOT_FOUND, MODERN_CODES, UNSUPPORTED_VERSION
@@ -22,6 +22,24 @@ MAX_VERSION_LENGTH: Final = 64
 """A longer text is no version that anybody could support."""
 MAX_CREDENTIALS_REMEMBERED: Final = 256
 MAX_CLIENTS_REMEMBERED: Final = 1_024
+
+LISTED_VERSIONS: Final = Memory(
+    "versions in the server's own list",
+    (
+        "unsupported_version_not_rejected",
+        "initialize_error_without_versions",
+        "legacy_method_not_405",
+        "version_not_echoed",
+        "header_mismatch_not_rejected",
+    ),
+)
+INITIALIZED_VERSIONS: Final = Memory("versions that an initialize was answered with", ("version_not_echoed",))
+DISCOVERED: Final = Memory(
+    "capabilities that server/discover gave to different credentials", ("server_capability_undeclared",)
+)
+REFUSALS: Final = Memory(
+    "clients whose latest request was refused for its version", ("legacy_fallback_after_modern_error",)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +75,22 @@ class ServerEra:
 
     supported: SupportedVersions | None = None
     """The latest list of versions."""
-    initialized: BoundedTable[str, VersionProof] = field(default_factory=lambda: BoundedTable(MAX_VERSIONS_REMEMBERED))
+    initialized: BoundedTable[str, VersionProof] = field(
+        default_factory=lambda: BoundedTable(MAX_VERSIONS_REMEMBERED, memory=INITIALIZED_VERSIONS)
+    )
     """Versions that an `initialize` was answered with, and when last."""
     discovered: BoundedTable[bytes, dict[str, JsonValue]] = field(
-        default_factory=lambda: BoundedTable(MAX_CREDENTIALS_REMEMBERED)
+        default_factory=lambda: BoundedTable(MAX_CREDENTIALS_REMEMBERED, memory=DISCOVERED)
     )
     """The capabilities of the latest DiscoverResult, by the credentials that asked for it."""
     refused_discovery: Message | None = None
     """The first "method not found" for a server/discover from a server that had not yet shown to be modern."""
     refusal_before: ModernRefusal | None = None
     """The modern refusal that the sender of the current request got for its request before."""
-    _refusals: BoundedTable[bytes, ModernRefusal] = field(default_factory=lambda: BoundedTable(MAX_CLIENTS_REMEMBERED))
+    _refusals: BoundedTable[bytes, ModernRefusal] = field(
+        default_factory=lambda: BoundedTable(MAX_CLIENTS_REMEMBERED, memory=REFUSALS)
+    )
+    _listed_limit: Limit = field(default_factory=lambda: Limit(LISTED_VERSIONS, f"{MAX_VERSIONS_REMEMBERED}"))
 
     @property
     def is_modern_only(self) -> bool:
@@ -127,6 +150,8 @@ class ServerEra:
                 if isinstance(version, str) and len(version) <= MAX_VERSION_LENGTH
             )
             self.supported = SupportedVersions(versions, t_ms, len(listed) <= MAX_VERSIONS_REMEMBERED)
+            if not self.supported.whole:
+                self._listed_limit.lose()
 
     def _refused(self, request: Request, message: Message) -> None:
         assert message.error_code is not None

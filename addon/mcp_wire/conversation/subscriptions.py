@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Limit, Memory
 from mcp_wire.conversation.facts import Ending, Exchange, Message
 from mcp_wire.protocol.methods import LISTEN_FILTERS
 from mcp_wire.protocol.resource_uris import Resources
@@ -17,6 +17,21 @@ MAX_FILTER_BYTES_REMEMBERED: Final = 8 * 1024 * 1024
 """Characters of the URIs in remembered filters."""
 MAX_RESOURCES_REMEMBERED: Final = 1_000
 """URIs of one filter; of a longer one it is not said what it lacks."""
+
+SUBSCRIPTIONS: Final = Memory(
+    "open subscriptions",
+    (
+        "subscription_ack_missing",
+        "subscription_id_mismatch",
+        "unrequested_notification",
+        "request_scoped_on_listen",
+        "listen_closed_without_result",
+        "no_keepalive_on_listen",
+        "resource_update_not_subscribed",
+        "list_change_not_notified",
+    ),
+)
+FILTERED_RESOURCES: Final = Memory("URIs of a subscription's filter", ("resource_update_not_subscribed",))
 
 LISTEN: Final = "subscriptions/listen"
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
@@ -36,6 +51,8 @@ class Filter:
     named: frozenset[str]
     """The members that are there, of those that the specification defines."""
     is_there: bool = True
+    is_too_long: bool = False
+    """It names more resources than are read."""
 
     @classmethod
     def of(cls, value: JsonValue) -> Filter:
@@ -45,12 +62,14 @@ class Filter:
         kinds = {kind: _flag(value.get(kind, False)) for kind in LISTEN_FILTERS.values()}
         uris = value.get(RESOURCE_SUBSCRIPTIONS)
         resources = None
-        if isinstance(uris, list) and len(uris) <= MAX_RESOURCES_REMEMBERED:
+        is_too_long = isinstance(uris, list) and len(uris) > MAX_RESOURCES_REMEMBERED
+        if isinstance(uris, list) and not is_too_long:
             named = [uri for uri in uris if isinstance(uri, str)]
             if len(named) == len(uris):
                 kinds[RESOURCE_SUBSCRIPTIONS] = bool(named)
                 resources = Resources.of(named)
-        return cls(kinds, resources, frozenset(kind for kind in kinds if kind in value))
+        named_kinds = frozenset(kind for kind in kinds if kind in value)
+        return cls(kinds, resources, named_kinds, is_too_long=is_too_long)
 
 
 def _flag(value: JsonValue) -> bool | None:
@@ -80,9 +99,14 @@ class Subscriptions:
 
     _by_exchange: BoundedTable[str, Subscription] = field(
         default_factory=lambda: BoundedTable(
-            MAX_SUBSCRIPTIONS_REMEMBERED, lambda one: one.is_over, weight_ceiling=MAX_FILTER_BYTES_REMEMBERED
+            MAX_SUBSCRIPTIONS_REMEMBERED,
+            is_done=lambda one: one.is_over,
+            done_is_spent=True,
+            weight_ceiling=MAX_FILTER_BYTES_REMEMBERED,
+            memory=SUBSCRIPTIONS,
         )
     )
+    _resources_limit: Limit = field(default_factory=lambda: Limit(FILTERED_RESOURCES, f"{MAX_RESOURCES_REMEMBERED:,}"))
 
     def of(self, exchange: Exchange) -> Subscription | None:
         """The subscription whose response this exchange carries."""
@@ -102,6 +126,8 @@ class Subscriptions:
             found.is_answered = True
         elif message.method == ACKNOWLEDGED and found.granted is None:
             found.granted = Filter.of(message.params.get("notifications"))
+            if found.granted.is_too_long:
+                self._resources_limit.lose()
         elif message.method == "notifications/cancelled":
             found.is_cancelled = True
 
@@ -113,4 +139,6 @@ class Subscriptions:
     def _open(self, request: Message) -> None:
         asked = Filter.of(request.params.get("notifications"))
         weight = sum(map(len, asked.resources.uris)) if asked.resources is not None else 0
+        if asked.is_too_long:
+            self._resources_limit.lose()
         self._by_exchange.put(request.exchange.id, Subscription(request.envelope.id_key, asked), weight)

@@ -6,23 +6,41 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Memory
 from mcp_wire.conversation.facts import Call, Message, Sender, Session
 from mcp_wire.wire.strict_json import JsonValue
 
 MAX_TASKS_REMEMBERED: Final = 4_096
 MAX_QUESTIONS_REMEMBERED: Final = 4_096
+TASKS: Final = Memory("tasks that came to their end", ("task_status_invalid",))
+QUESTIONS: Final = Memory("unanswered questions after a task's state", ("task_status_invalid",))
 TERMINAL: Final = frozenset({"completed", "failed", "cancelled"})
 
 _Task = tuple[Session, Sender, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The end that a task had come to when its state was asked for."""
+
+    question: Call
+    task_id: str
+    end: str
 
 
 @dataclass(slots=True)
 class Tasks:
     """The end that each task was seen to have come to, and what of that was known when its state was asked for."""
 
-    _ends: BoundedTable[_Task, str] = field(default_factory=lambda: BoundedTable(MAX_TASKS_REMEMBERED))
-    _known: BoundedTable[Call, dict[str, str]] = field(default_factory=lambda: BoundedTable(MAX_QUESTIONS_REMEMBERED))
+    _ends: BoundedTable[_Task, str] = field(default_factory=lambda: BoundedTable(MAX_TASKS_REMEMBERED, memory=TASKS))
+    _known: BoundedTable[Call, _Known] = field(
+        default_factory=lambda: BoundedTable(
+            MAX_QUESTIONS_REMEMBERED,
+            is_done=lambda known: known.question.is_answered,
+            done_is_spent=True,
+            memory=QUESTIONS,
+        )
+    )
 
     def take(self, message: Message) -> None:
         """Learn from a message of either side."""
@@ -32,7 +50,7 @@ class Tasks:
             if isinstance(task_id, str):
                 end = self._ends.get((message.exchange.session, owner, task_id))
                 if end is not None:
-                    self._known.put(message.call, {task_id: end})
+                    self._known.put(message.call, _Known(message.call, task_id, end))
             return
         for task_id, status in states_in(message):
             if status in TERMINAL:
@@ -42,7 +60,8 @@ class Tasks:
 
     def end_before(self, question: Call, task_id: str) -> str | None:
         """The end that the task had come to, as far as was seen, when its state was asked for."""
-        return (self._known.get(question) or {}).get(task_id)
+        known = self._known.get(question)
+        return known.end if known is not None and known.task_id == task_id else None
 
 
 def states_in(message: Message) -> Iterator[tuple[str, str]]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Memory
 from mcp_wire.conversation.clients import client_mark
 from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import Message
+from mcp_wire.conversation.generations import Generations
 from mcp_wire.protocol.error_codes import HEADER_MISMATCH
 from mcp_wire.protocol.mirrored_headers import PARAM_PREFIX, Designation, designated_parameters
 from mcp_wire.wire.strict_json import canonical
@@ -22,6 +23,31 @@ MAX_DEFINITION_BYTES_REMEMBERED: Final = 4 * 1024 * 1024
 """Bytes of the names in remembered definitions, roughly."""
 MAX_CLIENTS_REMEMBERED: Final = 4_096
 MAX_REFUSED_CALLS_REMEMBERED: Final = 1_024
+
+DEFINITIONS: Final = Memory(
+    "tool definitions that name headers",
+    (
+        "param_header_mismatch",
+        "param_header_unexpected",
+        "header_value_encoding_invalid",
+        "numeric_header_rejected",
+        "header_mismatch_not_rejected",
+        "invalid_tool_called",
+    ),
+)
+CHANGES: Final = Memory(
+    "clients whose definitions of headers became stale",
+    (
+        "param_header_mismatch",
+        "param_header_unexpected",
+        "header_value_encoding_invalid",
+        "numeric_header_rejected",
+        "header_mismatch_not_rejected",
+        "invalid_tool_called",
+    ),
+)
+REFUSED: Final = Memory("calls that were refused for their headers", ("tools_list_not_refreshed",))
+LISTS: Final = Memory("clients that asked for the tools again", ("tools_list_not_refreshed",))
 
 
 @dataclass(slots=True)
@@ -35,28 +61,33 @@ class ToolDefinitions:
     """What designates headers, by client and tool name; and the calls that were refused for their headers."""
 
     _delivered: BoundedTable[tuple[bytes, str], _Delivered] = field(
-        default_factory=lambda: BoundedTable(MAX_DEFINITIONS_REMEMBERED, weight_ceiling=MAX_DEFINITION_BYTES_REMEMBERED)
+        default_factory=lambda: BoundedTable(
+            MAX_DEFINITIONS_REMEMBERED, weight_ceiling=MAX_DEFINITION_BYTES_REMEMBERED, memory=DEFINITIONS
+        )
     )
-    _generations: BoundedTable[bytes, int] = field(default_factory=lambda: BoundedTable(MAX_CLIENTS_REMEMBERED))
+    _generations: Generations[bytes] = field(
+        default_factory=lambda: Generations(BoundedTable(MAX_CLIENTS_REMEMBERED, memory=CHANGES))
+    )
     _refused: BoundedTable[tuple[bytes, bytes], bytes] = field(
-        default_factory=lambda: BoundedTable(MAX_REFUSED_CALLS_REMEMBERED)
+        default_factory=lambda: BoundedTable(MAX_REFUSED_CALLS_REMEMBERED, memory=REFUSED)
     )
-    _lists: BoundedTable[bytes, int] = field(default_factory=lambda: BoundedTable(MAX_CLIENTS_REMEMBERED))
+    _lists: Generations[bytes] = field(
+        default_factory=lambda: Generations(BoundedTable(MAX_CLIENTS_REMEMBERED, memory=LISTS))
+    )
 
     def take(self, message: Message) -> None:
         """Learn from a message of 2026-07-28, of either side."""
         if message.method == "notifications/tools/list_changed" and message.sender == "server":
-            mark = client_mark(message.exchange.request)
-            self._generations.put(mark, (self._generations.get(mark) or 0) + 1)
+            self._generations.begin(client_mark(message.exchange.request))
         elif message.method == "tools/list" and message.is_request and message.sender == "client":
-            mark = client_mark(message.exchange.request)
-            self._lists.put(mark, (self._lists.get(mark) or 0) + 1)
+            self._lists.begin(client_mark(message.exchange.request))
         elif message.is_response and message.sender == "server" and message.call is not None:
             if message.call.method == "tools/list" and message.result is not None:
                 self._learn(message)
             elif message.call.method == "tools/call" and message.error_code == HEADER_MISMATCH:
                 call = message.call.request
-                self._refused.put(self._call_key(call), _headers_digest(call))
+                mark = client_mark(call.exchange.request)
+                self._refused.put(_call_key(call, mark, self._lists.known(mark)), _headers_digest(call))
 
     def _learn(self, message: Message) -> None:
         tools = (message.result or {}).get("tools")
@@ -68,7 +99,7 @@ class ToolDefinitions:
                 continue
             designation = designated_parameters(tool.get("inputSchema"))
             if designation.parameters or designation.faults or designation.undecided:
-                delivered = _Delivered(designation, self._generations.get(mark) or 0)
+                delivered = _Delivered(designation, self._generations.known(mark))
                 self._delivered.put((mark, name), delivered, _weight(name, designation))
             else:
                 self._delivered.discard((mark, name))
@@ -80,7 +111,7 @@ class ToolDefinitions:
             return None
         mark = client_mark(call.exchange.request)
         delivered = self._delivered.get((mark, name))
-        if delivered is None or delivered.generation != (self._generations.get(mark) or 0):
+        if delivered is None or delivered.generation != self._generations.of(mark):
             return None
         return delivered.designation
 
@@ -89,13 +120,14 @@ class ToolDefinitions:
 
         True: and its headers are the same again. False: they were corrected. None: no such refusal.
         """
-        refused = self._refused.get(self._call_key(call))
+        mark = client_mark(call.exchange.request)
+        refused = self._refused.get(_call_key(call, mark, self._lists.of(mark)))
         return None if refused is None else refused == _headers_digest(call)
 
-    def _call_key(self, call: Message) -> tuple[bytes, bytes]:
-        mark = client_mark(call.exchange.request)
-        asked = [call.params.get("name"), call.params.get("arguments")]
-        return mark, digest(f"{self._lists.get(mark) or 0} {canonical(asked)}")
+
+def _call_key(call: Message, mark: bytes, lists: int | None) -> tuple[bytes, bytes]:
+    asked = [call.params.get("name"), call.params.get("arguments")]
+    return mark, digest(f"{lists} {canonical(asked)}")
 
 
 def _headers_digest(call: Message) -> bytes:

@@ -5,19 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Memory
 from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import Message
 from mcp_wire.wire.strict_json import JsonValue
 
 MAX_TOOLS_REMEMBERED: Final = 4_096
 
+HINTS: Final = Memory("tools that may be called again", ("reissue_may_duplicate_effect",))
+
 
 @dataclass(slots=True)
 class ToolHints:
     """The latest definition of each tool counts. Hints come from the server, and prove nothing."""
 
-    _repeatable: BoundedTable[bytes, bool] = field(default_factory=lambda: BoundedTable(MAX_TOOLS_REMEMBERED))
+    _repeatable: BoundedTable[bytes, bool] = field(
+        default_factory=lambda: BoundedTable(MAX_TOOLS_REMEMBERED, memory=HINTS)
+    )
 
     def take(self, response: Message) -> None:
         """Learn from a tools/list result."""
@@ -27,11 +31,16 @@ class ToolHints:
         for tool in tools if isinstance(tools, list) else ():
             name = tool.get("name") if isinstance(tool, dict) else None
             if isinstance(tool, dict) and isinstance(name, str):
-                self._repeatable.put(digest(name), _is_repeatable(tool.get("annotations")))
+                if _is_repeatable(tool.get("annotations")):
+                    self._repeatable.put(digest(name), True)
+                else:
+                    self._repeatable.discard(digest(name))
 
-    def is_repeatable(self, name: JsonValue) -> bool:
-        """The tool was listed as read-only or idempotent."""
-        return isinstance(name, str) and bool(self._repeatable.get(digest(name)))
+    def is_repeatable(self, name: JsonValue) -> bool | None:
+        """The tool was listed as read-only or idempotent; None where that is not known any more."""
+        if isinstance(name, str) and digest(name) in self._repeatable:
+            return True
+        return None if self._repeatable.forgotten else False
 
 
 def _is_repeatable(annotations: JsonValue) -> bool:

@@ -6,10 +6,10 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from mcp_wire.conversation.bounded import Limit, Memory
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.exchange_reader import ExchangeReader
 from mcp_wire.conversation.facts import CaptureEnd, Exchange, Fact
-from mcp_wire.conversation.relays import relayed
 from mcp_wire.judging.declaration import SATISFIED, Evidence, Rule
 from mcp_wire.judging.finding import Finding
 from mcp_wire.judging.idempotency import Decisions
@@ -26,6 +26,8 @@ from mcp_wire.wire.observation import (
 
 MAX_OPEN_EXCHANGES: Final = 4_096
 """Exchanges read at the same time in one conversation; a further one is not judged, and the report says so."""
+
+OPEN_EXCHANGES: Final = Memory("exchanges without an end", follows="What goes beyond is recorded and not judged.")
 
 
 class Judge:
@@ -56,14 +58,20 @@ class Judge:
             for kind in rule.facts:
                 self._by_fact[kind].append((rule, self.ledger.coverage[rule.code]))
         self._readers: dict[str, ExchangeReader] = {}
+        self._open_limit = Limit(OPEN_EXCHANGES, f"{MAX_OPEN_EXCHANGES:,}")
+        for limit in (self._open_limit, self.ledger.roots_limit):
+            limit.tell = conversation.note_loss
         self._index = 0
 
     def feed(self, observation: Observation) -> list[Finding]:
         """Judge one observation."""
         new: list[Finding] = []
+        reader = self._readers.get(observation.exchange)
         try:
             for fact in self._read(observation):
                 new += self._judge(fact, observation.exchange)
+            if self.conversation.losses:
+                new += self._forgotten(self._place(observation, reader), observation.exchange)
         except Exception as problem:
             finding = self.ledger.observer_error(
                 f"Reading a {type(observation).__name__} failed with {type(problem).__name__}.",
@@ -98,7 +106,8 @@ class Judge:
             index = self._index if observation.index is None else observation.index
             self._index = max(self._index, index) + 1
             if len(self._readers) >= MAX_OPEN_EXCHANGES:
-                raise OverflowError
+                self._open_limit.lose()
+                return
             reader = self._readers[observation.exchange] = ExchangeReader(index, observation)
             yield from _judged(reader.exchange, reader.request(observation))
             return
@@ -114,14 +123,25 @@ class Judge:
                 yield from _judged(found.exchange, found.body(observation))
             case ExchangeEnded():
                 yield from _judged(found.exchange, found.end(observation))
-                yield from relayed(found.exchange, self.conversation.recent)
+                yield from self.conversation.relays.of(found.exchange, self.conversation.recent)
                 found.exchange.release()
                 del self._readers[observation.exchange]
 
     def _judge(self, fact: Fact, exchange: str | None) -> list[Finding]:
         self.conversation.take(fact)
         self.advisor.take(fact)
-        return self._apply(fact, exchange)
+        new = self._apply(fact, exchange)
+        if self.conversation.losses:
+            new += self._forgotten(self._path(exchange), exchange)
+        return new
+
+    def _forgotten(self, path: str, exchange: str | None) -> list[Finding]:
+        """Tell of what limits made unknown, in the order in which it happened."""
+        losses, self.conversation.losses = self.conversation.losses, {}
+        if self.conversation.legacy_transport:
+            return []
+        told = [self.ledger.forgotten(loss, times, path, exchange) for loss, times in losses.items()]
+        return [finding for finding in told if finding is not None]
 
     def _apply(self, fact: object, exchange: str | None) -> list[Finding]:
         new: list[Finding] = []
@@ -140,6 +160,13 @@ class Judge:
                 if failure is not None:
                     new.append(failure)
         return new
+
+    def _place(self, observation: Observation, reader: ExchangeReader | None) -> str:
+        """Where an observation belongs, whether it began its exchange or ended it."""
+        if reader is not None:
+            return reader.exchange.path
+        index = observation.index if isinstance(observation, RequestSeen) else None
+        return f"/exchanges/{self._index - 1 if index is None else index}"
 
     def _path(self, exchange: str | None) -> str:
         reader = self._readers.get(exchange) if exchange is not None else None

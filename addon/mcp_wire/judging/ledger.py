@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
+from mcp_wire.conversation.bounded import Limit, Loss, Memory
 from mcp_wire.judging.declaration import CannotTell, Evidence, Rule, Satisfied, Verdict, Violated
 from mcp_wire.judging.finding import Finding
 from mcp_wire.judging.occurrences import Occurrences
@@ -13,10 +14,15 @@ from mcp_wire.judging.occurrences import Occurrences
 Outcome = Literal["violated", "satisfied", "not_observed", "not_applicable", "cannot_tell"]
 
 OBSERVER_ERROR: Final = "observer_error"
+EVIDENCE_FORGOTTEN: Final = "evidence_forgotten"
+EVIDENCE_FORGOTTEN_FIX: Final = "Capture a shorter stretch, or fewer clients at once, to have all of it judged."
+MAX_CODES_NAMED: Final = 6
 MAX_REASONS: Final = 4
 MAX_ROOTS_REMEMBERED: Final = 10_000
 MAX_FINDINGS: Final = 2_000
 """Different findings kept for one conversation; what comes after is counted in `dropped`."""
+
+ROOTS: Final = Memory("exchanges with faults that explain others", follows="What they explain may be reported as well.")
 
 
 @dataclass(slots=True)
@@ -67,8 +73,11 @@ class Ledger:
     """
 
     def __init__(self, rules: Iterable[Rule], revision: str | None, show: Callable[[Evidence], str]) -> None:
+        rules = tuple(rules)
         self._revision = revision
         self._show = show
+        self._root_codes = frozenset(root for rule in rules for root in rule.consequence_of)
+        self.roots_limit = Limit(ROOTS, f"{MAX_ROOTS_REMEMBERED:,}")
         self._entries: dict[tuple[str, str, str, str], _Entry] = {}
         self._codes_by_exchange: dict[str | None, set[str]] = {}
         self._broken_rules: set[str] = set()
@@ -137,6 +146,34 @@ class Ledger:
         self._entries[key] = _Entry(finding)
         return finding
 
+    def forgotten(self, loss: Loss, times: int, path: str, exchange: str | None) -> Finding | None:
+        """A limit made something unknown, which no rule in force may have a use for. Reported once a kind, counted."""
+        memory = loss.memory
+        asking = [code for code in memory.rules if code in self.coverage]
+        if not asking and not memory.follows:
+            return None
+        key = (EVIDENCE_FORGOTTEN, "", "", memory.what)
+        known = self._entries.get(key)
+        if known is not None:
+            known.finding.count += times
+            known.finding.last_path = path
+            return None
+        follows = memory.follows or f"Where the rest would be needed, nothing is said by {_named(asking)}."
+        finding = Finding(
+            code=EVIDENCE_FORGOTTEN,
+            level="info",
+            party="pipeline",
+            layer="capture_pipeline",
+            path=path,
+            message=f"Not all {memory.what} could be kept: the limit is {loss.limit}. {follows}",
+            exchange=exchange,
+            citation=None,
+            fix=EVIDENCE_FORGOTTEN_FIX,
+            count=times,
+        )
+        self._entries[key] = _Entry(finding)
+        return finding
+
     def _violated(self, rule: Rule, verdict: Violated, exchange: str | None) -> Finding | None:
         level = verdict.level or rule.level_in(self._revision)
         party = verdict.party or rule.party
@@ -172,9 +209,12 @@ class Ledger:
         return verdict.message.format(*map(self._show, verdict.evidence)) if verdict.evidence else verdict.message
 
     def _remember(self, exchange: str | None, code: str) -> None:
+        if code not in self._root_codes:
+            return
         codes = self._codes_by_exchange.get(exchange)
         if codes is None:
             if len(self._codes_by_exchange) >= MAX_ROOTS_REMEMBERED:
+                self.roots_limit.lose()
                 return
             codes = self._codes_by_exchange[exchange] = set()
         codes.add(code)
@@ -188,6 +228,8 @@ class Ledger:
             place.last_path = verdict.path
         elif len(entry.places) < MAX_ROOTS_REMEMBERED:
             entry.places[exchange] = _Place(exchange, verdict.path, verdict.path, self._message(verdict))
+        else:
+            self.roots_limit.lose()
 
     def _root_of(self, entry: _Entry, exchange: str | None) -> str | None:
         codes = self._codes_by_exchange.get(exchange, ())
@@ -223,3 +265,8 @@ class Ledger:
             if finding.last_path == finding.path:
                 finding.last_path = None
         return kept
+
+
+def _named(codes: list[str]) -> str:
+    named = ", ".join(codes[:MAX_CODES_NAMED])
+    return named if len(codes) <= MAX_CODES_NAMED else f"{named} and {len(codes) - MAX_CODES_NAMED} other rules"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from mcp_wire.conversation.bounded import BoundedTable
+from mcp_wire.conversation.bounded import BoundedTable, Memory
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Ending, Exchange, Fact, LogicalStream
 from mcp_wire.judging.declaration import Evidence
@@ -22,6 +22,8 @@ Action = Literal["resume-with-get", "manual-reissue-with-fresh-jsonrpc-id", "do-
 type Outcome = tuple[Action, str] | tuple[Action, str, Decision]
 
 MAX_BROKEN_EXCHANGES: Final = 4_096
+
+BROKEN: Final = Memory("exchanges that were interrupted", follows="Recovery advice is given for the latest only.")
 
 # Statuses with which a gateway answers when it does not know what became of the request behind it.
 UNKNOWN_FATE_STATUSES: Final = frozenset({408, 500, 502, 503, 504})
@@ -101,7 +103,14 @@ class RecoveryAdvisor:
         self._conversation = conversation
         self._decisions = decisions
         self._show = show
-        self._broken: BoundedTable[str, Exchange] = BoundedTable(MAX_BROKEN_EXCHANGES)
+        self._broken: BoundedTable[str, Exchange] = BoundedTable(
+            MAX_BROKEN_EXCHANGES,
+            lambda exchange: self._for(exchange, None) is None,
+            done_is_spent=True,
+            memory=BROKEN,
+        )
+        if self._broken.limit is not None:
+            self._broken.limit.tell = conversation.note_loss
 
     def take(self, fact: Fact) -> None:
         if isinstance(fact, Ending) and _is_worth_remembering(fact):

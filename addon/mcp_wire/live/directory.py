@@ -183,7 +183,7 @@ class Directory:
         self._endpoints: BoundedTable[str, _Endpoint] = BoundedTable(MAX_ENDPOINTS)
         self._endpoint_count = 0
         self._sessions: BoundedTable[tuple[str, str], ConversationIdentity | _Pending] = BoundedTable(
-            2 * MAX_CONVERSATIONS
+            2 * MAX_CONVERSATIONS, lambda session: isinstance(session, ConversationIdentity) and session.closed
         )
         self._connections: BoundedTable[str, _Tie] = BoundedTable(MAX_CONNECTIONS)
         self._conversations: OrderedDict[ConversationIdentity, None] = OrderedDict()
@@ -327,7 +327,7 @@ class Directory:
         if self._sessions.get((endpoint.url, renewed)) is None:
             profile = self._negotiated(outcome.version)
             if profile == session.profile:
-                self._sessions.put((endpoint.url, renewed), session)
+                self._remember_session((endpoint.url, renewed), session)
             else:
                 self._new_session(endpoint, renewed, profile)
 
@@ -361,7 +361,7 @@ class Directory:
         if pending.session is None and pending.watch.session_id is not None:
             # A session of its own: it no longer concerns what carries no session id.
             pending.session = pending.watch.session_id
-            self._sessions.put((pending.endpoint.url, pending.session), pending)
+            self._remember_session((pending.endpoint.url, pending.session), pending)
             del pending.endpoint.blocking[pending.exchange]
             self._drain(pending.endpoint)
         if outcome is not None:
@@ -528,8 +528,9 @@ class Directory:
         tie = self._connections.get(origin.connection)
         if tie is None:
             self._connections.put(origin.connection, _Tie(conversation, request.headers.get("user-agent")))
-        elif tie.conversation is not None and tie.conversation is not conversation:
-            self._connections.put(origin.connection, _Tie(None, None))
+        elif tie.conversation is not None:
+            # Put back even if nothing changes, so that the connection which was quiet longest is the first to go.
+            self._connections.put(origin.connection, tie if tie.conversation is conversation else _Tie(None, None))
 
     def _deliver(self, conversation: ConversationIdentity, origin: Origin, observation: Observation) -> None:
         if isinstance(observation, ExchangeEnded) and self._routes.pop(observation.exchange, None) is not None:
@@ -549,6 +550,8 @@ class Directory:
             self._endpoint_count += 1
             endpoint = _Endpoint(url, self._endpoint_count, exchange)
             self._endpoints.put(url, endpoint)
+            if self._endpoints.forgotten:
+                self._say(f"More than {MAX_ENDPOINTS} endpoints; what comes next on the oldest is a new conversation.")
         return endpoint
 
     def _session(self, endpoint: _Endpoint, session_id: str | None) -> ConversationIdentity | _Pending | None:
@@ -559,11 +562,16 @@ class Directory:
             return None
         return session
 
+    def _remember_session(self, key: tuple[str, str], session: ConversationIdentity | _Pending) -> None:
+        self._sessions.put(key, session)
+        if self._sessions.forgotten_undone:
+            self._say("Too many sessions at the same time; what goes on in the oldest is taken for joined midway.")
+
     def _new_session(self, endpoint: _Endpoint, session_id: str, profile: str) -> ConversationIdentity:
         endpoint.sessions += 1
         label = f"{profile}.endpoint-{endpoint.number}.session-{endpoint.sessions}"
         conversation = ConversationIdentity(profile, endpoint.url, label, session_id, in_lane=False)
-        self._sessions.put((endpoint.url, session_id), conversation)
+        self._remember_session((endpoint.url, session_id), conversation)
         self._make_room()
         return conversation
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.judging.declaration import SATISFIED, Evidence, RuleBook, Verdicts, Violated
-from mcp_wire.judging.ledger import OBSERVER_ERROR
+from mcp_wire.judging.ledger import EVIDENCE_FORGOTTEN, EVIDENCE_FORGOTTEN_FIX, OBSERVER_ERROR
 
 BOOK = RuleBook("own findings")
 rule = BOOK.rule
@@ -28,6 +28,11 @@ class Requirement:
 @dataclass(frozen=True, slots=True)
 class ObserverFailure:
     """Never judged: the ledger itself reports it, once for each kind of failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """Never judged: the ledger itself reports it, once for each kind of evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,4 +122,26 @@ def report_is_whole(_truncation: Truncation, _conversation: Conversation | None)
     exceptions="The traffic itself is never affected.",
 )
 def observer_did_not_fail(_failure: ObserverFailure, _conversation: Conversation | None) -> Verdicts:
+    yield SATISFIED
+
+
+@rule(
+    EVIDENCE_FORGOTTEN,
+    level="info",
+    party="pipeline",
+    layer="capture_pipeline",
+    version_neutral=True,
+    says="Everything that a rule in force may still ask for is remembered.",
+    fix=EVIDENCE_FORGOTTEN_FIX,
+    evidence=(
+        "A limit that was reached (docs/limits.md names all of them): once for each kind of evidence and conversation, "
+        "with the exchange where it first happened, and a count of what was lost."
+    ),
+    exceptions=(
+        "It is nobody's fault, changes neither validity nor exit code, and takes nothing back of what was found. What "
+        "no rule in force would ask for any more is let go without a word. Where a limit is one of octets, it is those "
+        "on the wire that count, so that a redacted transcript, which is smaller, may be judged whole."
+    ),
+)
+def evidence_was_kept(_forgetting: Forgetting, _conversation: Conversation | None) -> Verdicts:
     yield SATISFIED

@@ -152,6 +152,8 @@ def progress_increases(message: Message, conversation: Conversation) -> Verdicts
         yield SATISFIED
     elif not _is_certain(message, seen):
         yield CLIENTS_UNKNOWN
+    elif conversation.event_ids.forgotten_any and message.exchange.request.last_event_id is not None:
+        yield CannotTell("events are forgotten, so that this one may be delivered again")
     else:
         how = "repeats" if seen.previous == seen.value else "is smaller than"
         yield Violated(message.path, f"The progress value {how} the one before it.", party=message.sender)

@@ -185,8 +185,11 @@ def repeating_is_known_to_be_safe(message: Message, conversation: Conversation) 
         return
     if _has_the_same_id(message.call, interruption) or _was_never_processed(interruption.exchange):
         return
-    if interruption.exchange.idempotent or conversation.tool_hints.is_repeatable(message.params.get("name")):
+    is_repeatable = conversation.tool_hints.is_repeatable(message.params.get("name"))
+    if interruption.exchange.idempotent or is_repeatable:
         yield SATISFIED
+    elif is_repeatable is None:
+        yield CannotTell("what the server said of the tool is forgotten")
     else:
         yield Violated(
             message.path,

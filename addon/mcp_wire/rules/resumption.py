@@ -171,6 +171,8 @@ def polled_stream_is_resumed(request: Request, conversation: Conversation) -> Ve
             continue
         if not exchange.is_whole:
             yield CannotTell("part of the stream was not captured or not read")
+        elif conversation.may_have_lost_calls(session):
+            yield CannotTell("requests in flight had to be forgotten, and with them what answered or cancelled them")
         else:
             yield Violated(
                 f"{exchange.path}/response",

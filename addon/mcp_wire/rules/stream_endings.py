@@ -24,6 +24,7 @@ from mcp_wire.wire.observation import Ended, Milliseconds
 BOOK: Final = RuleBook("stream")
 rule = BOOK.rule
 
+FORGOTTEN: Final = CannotTell("requests in flight had to be forgotten, and with them what answered or cancelled them")
 TASK_METHODS: Final = frozenset({"tasks/get", "tasks/result"})
 UNREADABLE: Final = (
     "incomplete_sse_event",
@@ -68,6 +69,8 @@ def response_comes_before_the_end(fact: Ending | ResponseHead | CaptureEnd, conv
             continue
         if not exchange.is_whole:
             yield CannotTell("part of the stream was not captured or not read")
+        elif conversation.may_have_lost_calls(exchange.session):
+            yield FORGOTTEN
         elif conversation.is_modern and not is_proven(conversation):
             yield UNPROVEN
         else:

@@ -7,6 +7,7 @@ from typing import Final
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Ending, Message
 from mcp_wire.conversation.log_levels import LOG_LEVELS
+from mcp_wire.conversation.subscriptions import LISTEN
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.error_codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MODERN_CODES, PARSE_ERROR
 from mcp_wire.protocol.meta_keys import META_LOG_LEVEL
@@ -101,7 +102,8 @@ def unknown_cursor_is_refused_rightly(message: Message, conversation: Conversati
     elif not is_whole or conversation.unread_post is not None or not conversation.payloads_whole:
         yield CannotTell("the cursor may have been given in an answer that was not seen")
     else:
-        yield Violated(message.path, f"An unknown cursor was refused with {message.error_code} instead of -32602.")
+        code = Evidence("code", message.error_code)
+        yield Violated(message.path, "An unknown cursor was refused with {} instead of -32602.", (code,))
 
 
 @rule(
@@ -196,7 +198,7 @@ def _request_of_log(message: Message, conversation: Conversation) -> Message | N
     if message.sender != "server" or message.method != LOG_MESSAGE or not message.is_notification:
         return None
     exchange = message.exchange
-    if conversation.subscriptions.of(exchange) is not None or len(exchange.calls) != 1:
+    if len(exchange.calls) != 1 or exchange.calls[0].method == LISTEN:
         return None
     request = exchange.calls[0].request
     return None if method_of(R2026_07_28, "client", request.method or "") is None else request
