@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from mcp_wire.baseline import BaselineError, Entry, applied, baseline_text, read_baseline, stale, updated
-from mcp_wire.cli.arguments import add_tuple_to, asserted_tuple
+from mcp_wire.cli.arguments import add_idempotency_to, add_tuple_to, asserted_tuple, idempotency_decisions
 from mcp_wire.cli.copies import spare
 from mcp_wire.cli.progress import Progress
 from mcp_wire.cli.streams import (
@@ -25,6 +26,7 @@ from mcp_wire.cli.streams import (
 from mcp_wire.cli.terminal import style_for
 from mcp_wire.judging.declaration import Rule
 from mcp_wire.judging.finding import LEVELS, Level
+from mcp_wire.judging.idempotency import Decision, Decisions
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.reports import human_report
 from mcp_wire.reports.forms import FORMS, Form
@@ -84,6 +86,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         action="store_true",
         help="write --baseline anew, so that it accepts what would fail now and nothing that is gone",
     )
+    add_idempotency_to(parser)
     add_tuple_to(parser)
     parser.set_defaults(run=run)
 
@@ -94,11 +97,14 @@ def run(options: argparse.Namespace) -> int:
     chosen = _chosen(options)
     baseline = _baseline(options)
     asserted = asserted_tuple(options)
+    decisions = idempotency_decisions(options)
     if options.output is not None:
-        spare(options.output, [*options.transcripts, *([options.baseline] if options.baseline else [])])
+        spare(options.output, [*options.transcripts, *filter(None, (options.baseline, options.idempotency))])
     form = FORMS[options.report]
     fail_on: Level = "warning" if options.fail_on == "warning" else "error"
-    reports = _validated(_transcripts(options.transcripts), chosen, form, asserted)
+    names = _transcripts(options.transcripts)
+    _say_which(decisions or (), names, options.idempotency)
+    reports = _validated(names, chosen, form, asserted, decisions)
     if reports is None:
         return UNUSABLE
     if baseline is not None:
@@ -129,8 +135,20 @@ def _transcripts(names: Sequence[str]) -> list[str]:
     return kept
 
 
+def _say_which(decisions: Iterable[Decision], names: Iterable[str], file: str) -> None:
+    """A decision about an exchange must not hold for two of them. Raises UsageError."""
+    named = [os.path.basename(name) for name in names]
+    for number, decision in enumerate(decisions):
+        if decision.transcript is not None and named.count(decision.transcript) > 1:
+            raise UsageError(f"{shown_name(file)}: decisions/{number} is about several of these transcripts")
+
+
 def _validated(
-    names: Sequence[str], chosen: tuple[Rule, ...], form: Form, asserted: Mapping[str, JsonValue]
+    names: Sequence[str],
+    chosen: tuple[Rule, ...],
+    form: Form,
+    asserted: Mapping[str, JsonValue],
+    decisions: tuple[Decision, ...] | None,
 ) -> list[NamedReport] | None:
     """A report for each transcript; None where one of them cannot be used, which has then been complained of."""
     reports: list[NamedReport] = []
@@ -154,7 +172,8 @@ def _validated(
                 )
             if not unusable:
                 redactor = Redactor()
-                report = validate(document, chosen, redactor, progress.within, asserted)
+                here = None if decisions is None else Decisions(decisions, os.path.basename(name))
+                report = validate(document, chosen, redactor, progress.within, asserted, here)
                 timeline = None if form.detail is None else redacted_timeline(document, report, redactor, form.detail)
                 lines = exchange_lines(text.decode("utf-8", "replace"))
                 reports.append(NamedReport(shown_name(name), report, timeline, lines))

@@ -62,7 +62,7 @@ def serve(rules: Sequence[Rule] | None = None) -> None:
         telling.tell(Refused(problem.strerror or type(problem).__name__))
         return
     profile = PROFILES[opening.profile] if opening.profile is not None else None
-    settings = ObserverSettings(chosen, profile)
+    settings = ObserverSettings(chosen, profile, decisions=opening.decisions)
     observer = Observer(settings, folder, on_finding=telling.tell, log=telling.warn, noting=True)
     telling.tell(Opened())
     telling.tell(_explained(chosen))

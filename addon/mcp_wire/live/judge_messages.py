@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from mcp_wire.judging.finding import Finding
+from mcp_wire.judging.idempotency import Decision
 from mcp_wire.reports.exchange_notes import ExchangeNotes
 
 _LENGTH: Final = struct.Struct("<Q")
@@ -27,6 +28,8 @@ class Opening:
     extended: bool
     reports: tuple[str, ...] = ()
     """Forms of the report, beside report.json."""
+    decisions: tuple[Decision, ...] | None = None
+    """About repeating requests; None where nobody has given any."""
 
 
 @dataclass(frozen=True, slots=True)

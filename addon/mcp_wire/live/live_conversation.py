@@ -12,6 +12,7 @@ from mcp_wire.conversation.facts import Exchange
 from mcp_wire.conversation.profile_selection import bundled
 from mcp_wire.judging.declaration import Evidence, Rule
 from mcp_wire.judging.finding import Finding
+from mcp_wire.judging.idempotency import Decisions
 from mcp_wire.judging.judge import Judge
 from mcp_wire.judging.recovery import Advice
 from mcp_wire.live.directory import ConversationIdentity, Origin
@@ -19,7 +20,7 @@ from mcp_wire.reports.model import Report
 from mcp_wire.transcript.document import Document
 from mcp_wire.transcript.interop_tuple import InteropTuple
 from mcp_wire.transcript.journal import JournalHeader
-from mcp_wire.transcript.tuple_parts import NONE
+from mcp_wire.transcript.tuple_parts import NONE, server_name
 from mcp_wire.validation import report_of, rules_in
 from mcp_wire.wire.observation import Ended, ExchangeEnded, Observation, RequestSeen, ResponseChunk, ResponseSeen
 from mcp_wire.wire.strict_json import JsonValue
@@ -60,6 +61,7 @@ class LiveConversation:
         *,
         noting: bool = False,
         asserted: Mapping[str, JsonValue] | None = None,
+        decisions: Decisions | None = None,
     ) -> None:
         self.identity = identity
         self._rules = rules
@@ -67,7 +69,7 @@ class LiveConversation:
         profile = bundled(identity.profile)
         document = Document({"profile": identity.profile})
         conversation = Conversation(profile, payloads_whole=True, complete_from_start=identity.complete_from_start)
-        self._judge = Judge(rules_in(identity.profile, rules), conversation, redactor.show)
+        self._judge = Judge(rules_in(identity.profile, rules), conversation, redactor.show, decisions)
         self.occurrences = self._judge.ledger.watch_occurrences() if noting else None
         """What is found in each exchange, where somebody takes notes."""
         self.is_judged = document.is_judged
@@ -141,7 +143,7 @@ class LiveConversation:
 
     def advice_for(self, exchange: str) -> Advice | None:
         """What to do about an exchange that was interrupted, as things stand now."""
-        return self._judge.advisor.advice_for(exchange)
+        return self._judge.advisor.advice_for(exchange, server_name(self._tuple.members))
 
     def flow_of(self, exchange: str | None) -> str | None:
         """The edge's name of an exchange, as long as it is remembered."""

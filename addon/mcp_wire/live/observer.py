@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 from mcp_wire.judging.declaration import Rule
 from mcp_wire.judging.finding import Finding
+from mcp_wire.judging.idempotency import Decision, Decisions
 from mcp_wire.judging.ledger import OBSERVER_ERROR
 from mcp_wire.live.directory import Closed, ConversationIdentity, Directory, Origin, Placement
 from mcp_wire.live.judge_messages import Noted, Reported
@@ -68,11 +69,13 @@ class Files(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ObserverSettings:
-    """`profile` None: each conversation by its own evidence. `asserted`: an operator's words for the tuple."""
+    """`profile` None: each conversation by its own evidence. `asserted`: an operator's words for the tuple.
+    `decisions`: what owners have decided about repeating requests; None where nobody has given any."""
 
     rules: tuple[Rule, ...]
     profile: Profile | None = None
     asserted: Mapping[str, JsonValue] = field(default_factory=dict)
+    decisions: tuple[Decision, ...] | None = None
 
 
 class Observer:
@@ -201,7 +204,12 @@ class Observer:
         if conversation is None:
             noting = self._notes is not None
             conversation = LiveConversation(
-                identity, self._settings.rules, self._redactor(), noting=noting, asserted=self._settings.asserted
+                identity,
+                self._settings.rules,
+                self._redactor(),
+                noting=noting,
+                asserted=self._settings.asserted,
+                decisions=self._decisions(identity),
             )
             self._conversations[identity] = conversation
             self._origins[identity] = placement.origin
@@ -210,6 +218,10 @@ class Observer:
         if self._notes is not None:
             self._notes.took(conversation, self._files.name_of(identity.label), placement.observation)
         self._apply(conversation, step)
+
+    def _decisions(self, identity: ConversationIdentity) -> Decisions | None:
+        decisions = self._settings.decisions
+        return None if decisions is None else Decisions(decisions, f"{identity.label}.json")
 
     def _apply(self, conversation: LiveConversation, step: Step) -> None:
         label = conversation.identity.label

@@ -34,6 +34,8 @@ class Settings:
     reports: tuple[str, ...] = ()
     annotate: bool = True
     view_redacted: bool = False
+    idempotency: Path | None = None
+    """The file with decisions about repeating requests. It is read once, by `open_judge`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,13 @@ OPTIONS: Final[dict[str, _Option]] = {
         "true or false",
         lambda value: value in ("true", "false"),
     ),
+    "mcp_idempotency": _Option(
+        "",
+        "File with owners' decisions about what may be sent again after it was cut, for the recovery advice; read at "
+        "the start, once.",
+        "a file of idempotency decisions (docs/idempotency.md), or nothing",
+        lambda value: "\0" not in value,  # it is read at the start, and may be gone later
+    ),
     "mcp_reports": _Option(
         "",
         f"Forms of the report to write beside report.json, with commas between them: {', '.join(FILE_NAMES)}.",
@@ -149,6 +158,7 @@ def settings_of(values: Mapping[str, object]) -> Settings:
         reports=tuple(_names(text["mcp_reports"])),
         annotate=text["mcp_annotate"] == "true",
         view_redacted=text["mcp_view_redacted"] == "true",
+        idempotency=Path(text["mcp_idempotency"]).expanduser().absolute() if text["mcp_idempotency"] else None,
     )
 
 
