@@ -164,6 +164,21 @@ def test_what_is_left_out_is_not_confirmed(transcript: Path, tmp_path: Path, cap
         assert {"an owner", "the date of the decision", "a rollback"} <= set(advice["decision"]["missing"])
 
 
+def test_an_exchange_has_the_name_that_reports_give_it(
+    transcript: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    document = json.loads(transcript.read_text())
+    document["exchanges"][0]["id"] = "acme-order-77"
+    transcript.write_text(json.dumps(document))
+    _, out, _ = run(capfd, "validate", transcript, "--report", "json")
+    shown = json.loads(out)["recovery"][0]["exchange"]
+    path = decided(tmp_path, file(tool=ABSENT, exchange=shown, transcript=transcript.name))
+    _, out, _ = run(capfd, "validate", transcript, "--idempotency", path, "--report", "json")
+    [advice] = json.loads(out)["recovery"]
+    assert (advice["action"], advice["exchange"]) == ("manual-reissue-with-fresh-jsonrpc-id", shown)
+    assert advice["decision"]["exchange"] == shown
+
+
 def test_a_complete_decision_in_every_report(
     transcript: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_wire.judging.idempotency import CONFIRMATIONS, MAX_ATTEMPTS, Confirmation, Decision, Decisions
+from mcp_wire.idempotency_file import read_decisions
+from mcp_wire.judging.idempotency import CONFIRMATIONS, MAX_ATTEMPTS, Decision, Decisions
 from mcp_wire.judging.recovery import Advice
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.transcript.document import Document
@@ -76,6 +78,13 @@ BOUNDS: dict[str, Any] = {
     "attempts": (0, "the number of attempts"),
     "rollback": ("", "a rollback"),
     "duplicate_effect_guard": ("", "a guard against a duplicate effect"),
+}
+WHOLE: dict[str, Any] = {
+    "owner": "calculator team",
+    "date": "2026-11-30",
+    "confirmations": dict.fromkeys(CONFIRMATIONS, True),
+    "rollback": "none is needed",
+    "duplicate_effect_guard": "it has no effect",
 }
 INCOMPLETE = [
     *(
@@ -204,23 +213,42 @@ def test_a_request_after_an_answered_repetition_is_a_new_intention() -> None:
     assert actions(other, COMPLETE) == [REISSUE, REISSUE]
 
 
-# --- no decision makes advice more daring unless it is complete ---
+# --- no file makes advice more daring unless an entry of it is complete ---
 
-decisions_of_any_kind = st.builds(
-    Decision,
-    tool=st.just("sum"),
-    server=st.sampled_from([None, "example-server"]),
-    owner=st.sampled_from(["", "somebody"]),
-    date=st.sampled_from(["", "2026-11-30"]),
-    confirmations=st.frozensets(st.sampled_from(CONFIRMATIONS)),
-    attempts=st.integers(-1, MAX_ATTEMPTS + 1),
-    rollback=st.sampled_from(["", "undo it"]),
-    duplicate_effect_guard=st.sampled_from(["", "a key"]),
-) | st.builds(
-    lambda of, confirmed: replace(THIS_ONE, exchange=of, confirmations=confirmed),
-    st.sampled_from(["x-0", "x-2", "x-3"]),
-    st.sampled_from([frozenset[Confirmation](), frozenset(CONFIRMATIONS)]),
+texts = st.sampled_from(["", " ", "somebody"])
+abouts = st.sampled_from(
+    [
+        {"tool": "sum"},
+        {"tool": "sum", "server": "example-server"},
+        {"tool": "sum", "server": "another"},
+        *({"exchange": f"x-{number}", "transcript": "t.json"} for number in range(4)),
+    ]
 )
+changes = st.fixed_dictionaries(
+    {},
+    optional={
+        "owner": texts,
+        "date": st.sampled_from(["", "2026-11-30"]),
+        "confirmations": st.dictionaries(st.sampled_from(CONFIRMATIONS), st.booleans(), max_size=4),
+        "attempts": st.integers(1, MAX_ATTEMPTS),
+        "rollback": texts,
+        "duplicate_effect_guard": texts,
+    },
+)
+entries = st.builds(lambda about, changed: about | changed, abouts, changes)
+nearly_whole = st.builds(
+    lambda about, changed, attempts: WHOLE | about | dict(list(changed.items())[:1]) | {"attempts": attempts},
+    abouts,
+    changes,
+    st.integers(1, MAX_ATTEMPTS),
+)
+files = st.lists(entries | nearly_whole, max_size=3, unique_by=lambda entry: json.dumps(about_of(entry)))
+
+
+def about_of(entry: dict[str, Any]) -> list[Any]:
+    return [entry.get(name) for name in ("tool", "server", "exchange")]
+
+
 steps = st.sampled_from(
     [
         lambda talk, n: again(talk, id=n, at=n * 1_000),
@@ -236,8 +264,9 @@ steps = st.sampled_from(
 )
 
 
-@given(st.lists(decisions_of_any_kind, max_size=4), st.lists(steps, min_size=1, max_size=6))
-def test_no_decision_is_daring_unless_it_is_complete(decisions: list[Decision], told: list[Any]) -> None:
+@given(files, st.lists(steps, min_size=1, max_size=6))
+def test_no_file_is_daring_unless_it_is_complete(written: list[dict[str, Any]], told: list[Any]) -> None:
+    decisions = read_decisions(json.dumps({"decisions": written}))
     talk = legacy()
     for number, step in enumerate(told, 10):
         step(talk, number)
@@ -248,9 +277,11 @@ def test_no_decision_is_daring_unless_it_is_complete(decisions: list[Decision], 
         if one.decision is None:
             assert one.action == before[one.exchange].action
             continue
-        assert one.decision in decisions
         assert before[one.exchange].action != RESUME
-        assert one.action in (STOP, REISSUE)
-        if one.action == REISSUE:
-            assert one.decision.is_complete
-    assert after == decided(talk, *decisions)
+        entry = written[decisions.index(one.decision)]
+        if one.action != STOP:
+            assert one.action == REISSUE
+            assert all(entry["confirmations"].get(name) is True for name in CONFIRMATIONS)
+            assert 1 <= entry["attempts"] <= MAX_ATTEMPTS
+            for name in ("owner", "date", "rollback", "duplicate_effect_guard"):
+                assert entry[name].strip() and entry[name].strip() in one.condition
