@@ -18,6 +18,8 @@ from mcp_wire.protocol.error_codes import HEADER_MISMATCH
 from mcp_wire.protocol.mirrored_headers import PARAM_PREFIX, Designation, designated_parameters
 from mcp_wire.wire.strict_json import canonical
 
+MIRRORED: Final = ("mcp-method", "mcp-name", "mcp-protocol-version")
+"""What a -32020 may be about, other than `Mcp-Param-*`."""
 MAX_DEFINITIONS_REMEMBERED: Final = 4_096
 MAX_DEFINITION_BYTES_REMEMBERED: Final = 4 * 1024 * 1024
 """Bytes of the names in remembered definitions, roughly."""
@@ -132,7 +134,7 @@ def _call_key(call: Message, mark: bytes, lists: int | None) -> tuple[bytes, byt
 
 def _headers_digest(call: Message) -> bytes:
     headers = call.exchange.request.headers
-    names = sorted(name for name in headers.names() if name.startswith(PARAM_PREFIX))
+    names = sorted(name for name in headers.names() if name.startswith(PARAM_PREFIX) or name in MIRRORED)
     return digest("\n".join(f"{name}:{headers.joined(name)}" for name in names))
 
 

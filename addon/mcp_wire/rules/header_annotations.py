@@ -188,7 +188,7 @@ def list_is_refreshed_before_repeating(message: Message, conversation: Conversat
     if _standard_headers_agree(message) and (designation is None or any(state in MISMATCHES for state in states)):
         yield Violated(
             message.exchange.request.headers_path,
-            "A call that was refused with -32020 is sent again with the same Mcp-Param headers, and tools/list was not "
+            "A call that was refused with -32020 is sent again with the same headers, and tools/list was not "
             "asked in between.",
         )
 

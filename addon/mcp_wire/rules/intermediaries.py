@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
-from mcp_wire.conversation.facts import Ending, Relayed, Request, ResponseHead
+from mcp_wire.conversation.facts import Ending, Exchange, Relayed, Request, ResponseHead
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdict, Verdicts, Violated
 from mcp_wire.judging.finding import Level
 from mcp_wire.protocol.gateways import LIMIT_STATUSES
@@ -235,7 +235,7 @@ def response_comes_to_its_end(ending: Ending, conversation: Conversation) -> Ver
     if head is None or conversation.legacy_transport:
         return
     short = _missing_octets(ending)
-    harmless: Level | None = "info" if exchange.calls and not exchange.unanswered_calls else None
+    harmless = _level_of_cut(exchange)
     if ending.ended is Ended.SERVER_RESET:
         yield Violated(ending.path, "The response was reset before its end.", level=harmless)
     elif short is not None:
@@ -250,6 +250,12 @@ def response_comes_to_its_end(ending: Ending, conversation: Conversation) -> Ver
         yield SATISFIED
     elif ending.ended is Ended.SERVER_CLOSED:
         yield CannotTell("without length and chunks a body ends with its connection")
+
+
+def _level_of_cut(exchange: Exchange) -> Level | None:
+    """A note where nothing was lost, or where what came before the cut was not read whole, so that nobody can tell."""
+    was_answered = bool(exchange.calls) and not exchange.unanswered_calls
+    return "info" if was_answered or (exchange.is_event_stream and not exchange.is_whole) else None
 
 
 def _missing_octets(ending: Ending) -> int | None:
@@ -306,8 +312,7 @@ def stream_is_not_reset(ending: Ending, conversation: Conversation) -> Verdicts:
     elif ending.ended is Ended.CLIENT_RESET:
         yield _reset("The client", code, None, ending)
     elif ending.ended is Ended.SERVER_RESET:
-        lossless: Level | None = "info" if exchange.calls and not exchange.unanswered_calls else None
-        yield _reset("The server's side", code, lossless, ending)
+        yield _reset("The server's side", code, _level_of_cut(exchange), ending)
     elif harmless:
         yield CannotTell("it is not known which side reset the stream")
     else:

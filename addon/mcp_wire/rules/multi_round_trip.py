@@ -237,7 +237,9 @@ def input_requests_are_declared(message: Message, conversation: Conversation) ->
 def _retries(fact: Message | CaptureEnd, conversation: Conversation) -> Iterator[tuple[Retry, bool]]:
     """The retries to judge now, each with: is it known what it answers? A retry comes up once."""
     if isinstance(fact, CaptureEnd):
-        yield from conversation.round_trips.at_end()
+        # Where a request or a result was not captured, a whole round may be missing in between.
+        is_whole = conversation.unread_post is None and not conversation.has_gaps
+        yield from ((retry, stands and is_whole) for retry, stands in conversation.round_trips.at_end())
     elif fact.sender == "client" and fact.is_request:
         retry = conversation.round_trips.retry_of(fact)
         if retry is not None and retry.path == fact.path and retry.is_settled:
@@ -288,7 +290,8 @@ def state_is_echoed(fact: Message | CaptureEnd, conversation: Conversation) -> V
         interim = retry.interim
         lacks_state = interim is not None and interim.state is not None and retry.state is None
         # One that never sends the state may well try again, which lays a second claim to the same result.
-        is_known = is_known or (lacks_state and retry.basis == "guess" and not retry.interim_has_its_retry)
+        if lacks_state and retry.basis == "guess" and not retry.interim_has_its_retry:
+            is_known = is_known or (conversation.unread_post is None and not conversation.has_gaps)
         if not is_known:
             yield UNLINKED
         elif interim is None or interim.state is None:

@@ -239,7 +239,10 @@ def accepted_has_no_body(ending: Ending, conversation: Conversation) -> Verdicts
     cites=SENDING,
     says="A request that is not refused is answered 200, with JSON or an event stream.",
     fix="Answer 200 with application/json or text/event-stream.",
-    exceptions="202 to a request belongs to the 2024-11-05 transport. A body cut on the way is `truncated_response`.",
+    exceptions=(
+        "The 2024-11-05 transport answers requests with 202: not where its stream was seen, nor where nothing names a "
+        "revision. A body cut on the way is `truncated_response`."
+    ),
     evidence="A request body that was captured, and the whole response.",
     consequence_of=("notification_has_id",),
 )
@@ -249,6 +252,9 @@ def request_gets_content(ending: Ending, conversation: Conversation) -> Verdicts
     if head is None or not head.is_success or request.method.upper() != "POST" or not request.carries_request:
         return
     if conversation.legacy_transport or exchange.is_event_stream:
+        return
+    if head.status == 202 and conversation.revision is None:
+        yield CannotTell("the 2024-11-05 transport answers so, and nothing names a revision")
         return
     if head.status != 200:
         yield Violated(head.status_path, f"A request was answered {head.status}; 200 with content is owed.")

@@ -71,6 +71,8 @@ def response_comes_before_the_end(fact: Ending | ResponseHead | CaptureEnd, conv
             yield CannotTell("part of the stream was not captured or not read")
         elif conversation.may_have_lost_calls(exchange.session):
             yield FORGOTTEN
+        elif conversation.unread_post is not None:
+            yield CannotTell("a POST that was not captured may have cancelled the request")
         elif conversation.is_modern and not is_proven(conversation):
             yield UNPROVEN
         else:
