@@ -20,7 +20,7 @@ from mitmproxy import http
 from mitmproxy.io import FlowReader, FlowWriter
 
 from mcp_wire.live.faults import Faults
-from mcp_wire.live.marks import CHUNKS, stored_chunks
+from mcp_wire.live.marks import CHUNKS, RECEIVED, stored_chunks
 from mcp_wire.live.parts import MAX_BODY_OCTETS, EndPart, HeadPart, RequestPart
 from mcp_wire.wire.headers import NO_HEADERS
 from mcp_wire.wire.observation import (
@@ -55,10 +55,17 @@ def kept() -> KeepFlows:
 
 
 @pytest.fixture(scope="module")
-def proxy(server: Server, kept: KeepFlows, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+def overtaking() -> Overtake:
+    return Overtake()
+
+
+@pytest.fixture(scope="module")
+def proxy(
+    server: Server, kept: KeepFlows, overtaking: Overtake, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Proxy]:
     folder = tmp_path_factory.mktemp("proxy")
     modes = [f"reverse:http://127.0.0.1:{server.port}", "regular", "socks5"]
-    with Proxy(modes, folder, before=[kept], mcp_output=str(folder / "output")).running() as proxy:
+    with Proxy(modes, folder, before=[kept], after=[overtaking], mcp_output=str(folder / "output")).running() as proxy:
         yield proxy
 
 
@@ -79,6 +86,23 @@ class KeepFlows:
         if self.stream is not None:
             assert flow.response is not None
             flow.response.stream, self.stream = self.stream, None
+
+
+class Overtake:
+    """Another addon, behind ours in the chain: it puts something else in the place of our taps."""
+
+    def __init__(self) -> None:
+        self.request: Callable[[bytes], Any] | bool | None = None
+        self.response: Callable[[bytes], Any] | bool | None = None
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        if self.request is not None:
+            flow.request.stream, self.request = self.request, None
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        if self.response is not None:
+            assert flow.response is not None
+            flow.response.stream, self.response = self.response, None
 
 
 class Gzip:
@@ -427,6 +451,61 @@ def test_the_callable_of_another_addon_stays_in_force(server: Server, proxy: Pro
     kept.stream = shout
     assert list(post(proxy, path).reader.chunks()) == [*(event.upper() for event in EVENTS), b": end\n\n"]
     assert proxy.recorder.ended(path).chunks == EVENTS  # what the server sent is what is judged
+
+
+def halves(data: bytes) -> list[bytes]:
+    return [part for part in (data[:3], data[3:]) if part]
+
+
+@pytest.mark.parametrize("stream", [False, True, halves])
+@pytest.mark.parametrize("events", [False, True])
+def test_what_another_addon_takes_over_is_not_captured_and_nobody_is_blamed(
+    server: Server, proxy: Proxy, kept: KeepFlows, overtaking: Overtake, stream: Any, events: bool
+) -> None:
+    path = fresh_path()
+    answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(RESULT) + RESULT
+    if events:
+        answer = EVENT_STREAM_HEAD + chunked(*EVENTS) + LAST_CHUNK
+    server.scripts[path] = lambda request: request.send(answer)
+    overtaking.response = stream
+    reply = post(proxy, path)
+    body = b"".join(reply.reader.chunks()) if events else reply.reader.exactly(len(RESULT))
+    assert body == (b"".join(EVENTS) if events else RESULT)
+    told = proxy.recorder.ended(path)
+    assert told.chunks == []
+    whole = stream is False and not events
+    if whole:
+        assert told.body.body.value == json.loads(RESULT)
+    else:
+        assert told.body.body.absence == "another addon took the stream"
+    assert told.end is not None
+    assert (told.end.ended, told.end.received_octets) == (Ended.COMPLETE, len(RESULT) if whole else None)
+    assert (kept.flows[path].metadata.get(RECEIVED), kept.flows[path].response.raw_content) == (  # type: ignore[union-attr]
+        None,
+        body if stream is False else None,
+    )
+
+
+def test_an_empty_answer_is_empty_whoever_streams_it(server: Server, proxy: Proxy, overtaking: Overtake) -> None:
+    path = fresh_path()
+    server.scripts[path] = lambda request: request.send(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
+    overtaking.response = True
+    assert post(proxy, path).status == 202
+    told = proxy.recorder.ended(path)
+    assert told.end is not None
+    assert (told.body.body.text, told.end.received_octets) == ("", 0)
+
+
+def test_a_request_that_another_addon_streams_is_not_captured(
+    server: Server, proxy: Proxy, overtaking: Overtake
+) -> None:
+    path = fresh_path()
+    length = b"Content-Length: %d\r\n\r\n" % len(RESULT)
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: s\r\n"
+    server.scripts[path] = lambda request: request.send(head + length + RESULT)
+    overtaking.request = True
+    assert post(proxy, path).reader.exactly(len(RESULT)) == RESULT
+    assert proxy.recorder.ended(path).request.body.absence == "it was streamed"
 
 
 def test_an_answer_of_another_addon_is_judged_without_boundaries(server: Server, proxy: Proxy, kept: KeepFlows) -> None:

@@ -42,7 +42,7 @@ from mcp_wire.live.messages import endpoint, head_of, headers, target
 from mcp_wire.live.options import CHANGEABLE, OPTIONS, BadOption, Settings, refusal, repair_deferred, settings_of
 from mcp_wire.live.outbox import PAUSE_S
 from mcp_wire.live.outgoing import Judging, Outgoing
-from mcp_wire.live.parts import TOO_LARGE, AskPart, Ending, EndPart, HeadPart, RequestPart
+from mcp_wire.live.parts import TOO_LARGE, AskPart, Ending, EndPart, HeadPart, LostPart, RequestPart
 from mcp_wire.live.probation import Probation
 from mcp_wire.live.recognition import Recogniser, Verdict
 from mcp_wire.live.stored import request_part, stored_request, was_observed
@@ -58,6 +58,7 @@ LOADING_PAUSE_S: Final = 0.5
 LOADED_OCTETS_AHEAD: Final = 32 * 1024 * 1024
 LOADED_ENTRIES_AT_ONCE: Final = 1_024
 """Loaded flows are handed over so far ahead of the judge, and so many parts between two turns of the proxy."""
+OVERTAKEN: Final = "another addon took the stream"
 MAX_EVIDENCE_OCTETS: Final = 64 * 1024
 """A longer body of a POST is not asked whether its endpoint speaks MCP: clients begin with a small `initialize`."""
 
@@ -65,7 +66,18 @@ MAX_EVIDENCE_OCTETS: Final = 64 * 1024
 class _Watched:
     """One live flow that is, or may turn out to be, MCP."""
 
-    __slots__ = ("at", "exchange", "flow", "head", "head_at", "request", "request_tap", "response_tap", "verdict")
+    __slots__ = (
+        "at",
+        "body",
+        "exchange",
+        "flow",
+        "head",
+        "head_at",
+        "request",
+        "request_tap",
+        "response_tap",
+        "verdict",
+    )
 
     def __init__(self, flow: http.HTTPFlow, verdict: Verdict, at: Microseconds) -> None:
         self.flow = flow
@@ -73,6 +85,8 @@ class _Watched:
         self.at = at
         """When the request was complete; until then, when its head came."""
         self.exchange: Outgoing | None = None
+        self.body: tuple[bytes | None, str] = None, "the response came before the request was complete"
+        """Of the request; None where it was not captured, for the reason given."""
         self.request: tuple[Microseconds, RequestPart] | None = None
         """As it was handed over, and the time that it was given."""
         self.head: HeadPart | None = None
@@ -228,7 +242,7 @@ class ConformanceAddon:
         if watched is None or not flow.live:
             return
         watched.at = self._notice(flow)
-        raw, why_not = self._request_body(watched)
+        watched.body = raw, why_not = self._request_body(watched)
         if watched.exchange is None:
             self._recognise(watched, raw, why_not)
         if watched.exchange is not None and flow.request.raw_content is None and raw is not None:
@@ -330,8 +344,9 @@ class ConformanceAddon:
         else:
             is_mcp = watched.verdict is Verdict.MCP or "mcp-session-id" in flow.response.headers
         if is_mcp:
-            raw = flow.request.raw_content
-            self._begin(watched, self._request_part(flow, raw, "the response came before the request was complete"))
+            raw, why_not = watched.body
+            raw = flow.request.raw_content if raw is None else raw
+            self._begin(watched, self._request_part(flow, raw, why_not))
 
     def _begin(self, watched: _Watched, part: RequestPart) -> None:
         watched.exchange = self._exchange(watched.flow, part, watched.verdict is Verdict.FIRST_EVENT_DECIDES)
@@ -413,13 +428,17 @@ class ConformanceAddon:
             return
         head = watched.head
         pieces = {CHUNKS: b""} if tap is None else tap.marks.as_metadata
+        overtaken = _is_overtaken(watched)
         if head is not None and head.events:
-            if tap is None and body:
+            if overtaken and watched.flow.response.raw_content != b"":  # type: ignore[union-attr]
+                exchange.put(at, LostPart(OVERTAKEN))
+                at = self._clock.now()
+            elif tap is None and body:
                 exchange.chunk(at, body)
                 pieces = {CHUNKS: MARK.pack(self._clock.zero_wall_us + at, len(body))}
                 at = self._clock.now()
             body = None
-        octets = tap.received if tap is not None else (len(body) if body is not None else None)
+        octets = tap.received if tap is not None and not overtaken else (len(body) if body is not None else None)
         exchange.put(at, EndPart(ending, octets, body, why_not))
         if not exchange.silent:
             self._mark(watched, ending, at, pieces, why_not if body is None else None)
@@ -444,7 +463,8 @@ class ConformanceAddon:
             metadata[NO_REQUEST_BODY] = request.why_not
         if ending.ended is not None:
             metadata[ENDED] = str(ending.ended)
-        if watched.response_tap is not None:
+        overtaken = _is_overtaken(watched)
+        if watched.response_tap is not None and not overtaken:
             metadata[RECEIVED] = watched.response_tap.received
         if head is None:
             return
@@ -453,7 +473,7 @@ class ConformanceAddon:
                 metadata[NO_RESPONSE_BODY] = no_response_body
             return
         metadata.update(pieces)
-        if not head.boundaries_observed:
+        if overtaken or not head.boundaries_observed:
             metadata[UNSEEN_BOUNDARIES] = True
 
     def _response_body(self, watched: _Watched, ending: Ending) -> tuple[bytes | None, str]:
@@ -464,14 +484,15 @@ class ConformanceAddon:
             return (raw if ending.whole else None), "it was not kept"
         assert response is not None
         data = self._close(tap)
+        if _is_overtaken(watched):
+            kept = response.raw_content is not None and (not response.stream or not response.raw_content)
+            return (response.raw_content if kept and ending.whole else None), OVERTAKEN
         if response.raw_content is None:
             response.raw_content = data
         if not ending.whole:
             return None, "the response did not come to its end"
         if not tap.copy.whole:
             return None, TOO_LARGE
-        if not tap.received and response.stream is not tap and response.raw_content:
-            return None, "another addon took the stream"
         return data, ""
 
     def _drop(self, watched: _Watched) -> None:
@@ -559,6 +580,12 @@ class ConformanceAddon:
         sentence = self._faults.sentence(problem)
         if sentence is not None:
             logger.warning(sentence)
+
+
+def _is_overtaken(watched: _Watched) -> bool:
+    """Another addon has put something else in the place of the tap, before anything went through it."""
+    tap, response = watched.response_tap, watched.flow.response
+    return tap is not None and response is not None and not tap.received and response.stream is not tap
 
 
 def _still_starting() -> bool:
