@@ -32,13 +32,12 @@ class Run:
     """One mitmdump, before a server that answers."""
 
     def __init__(
-        self, folder: Path, output: Path, upstream: int, options: Sequence[str], before: Sequence[str]
+        self, folder: Path, output: Path, upstream: int, options: Sequence[str], program: Sequence[str | Path]
     ) -> None:
         self.output = output
         self._said = folder / "said"
         settings = (f"confdir={folder / 'authority'}", f"mcp_output={self.output}", "flow_detail=0", *options)
-        command: list[str | Path] = [*before, TOOLS / "mitmdump", "-s", ADDON]
-        command += ["--mode", f"reverse:http://127.0.0.1:{upstream}@127.0.0.1:0"]
+        command: list[str | Path] = [*program, "--mode", f"reverse:http://127.0.0.1:{upstream}@127.0.0.1:0"]
         for setting in settings:
             command += ["--set", setting]
         with self._said.open("wb") as said:
@@ -80,14 +79,18 @@ class Run:
 
 
 @contextmanager
-def started(folder: Path, *options: str, output: Path | None = None, before: Sequence[str] = ()) -> Iterator[Run]:
+def started(
+    folder: Path, *options: str, output: Path | None = None, before: Sequence[str] = (), script: Path = ADDON
+) -> Iterator[Run]:
     def answer(request: Received) -> None:
         length = b"Content-Length: %d\r\n\r\n" % len(RESULT)
         request.send(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" + length + RESULT)
 
     with Server().running() as server:
         server.scripts["/mcp"] = answer
-        run = Run(folder, output or folder / "output", server.port, options, before)
+        run = Run(
+            folder, output or folder / "output", server.port, options, [*before, TOOLS / "mitmdump", "-s", script]
+        )
         try:
             yield run
         finally:
@@ -135,6 +138,29 @@ def test_files_that_cannot_grow(tmp_path: Path) -> None:
         assert run.end() == incomplete(run)
     report = json.loads((run.output / "report.json").read_text()) if (run.output / "report.json").exists() else None
     assert report is None or "observer_error" in {finding["code"] for finding in report["findings"]}
+
+
+def test_a_script_that_is_loaded_again_and_one_that_is_gone(tmp_path: Path) -> None:
+    """mitmproxy watches the file: each time it loads the script anew, and a file that is missing ends the observing."""
+    script = tmp_path / "addon" / "mcp_conformance.py"
+    script.parent.mkdir()
+    script.write_text(f"import sys\nsys.path.insert(0, {str(ADDON.parent)!r})\n{ADDON.read_text()}")
+    with started(tmp_path, script=script) as run:
+        run.call()
+        os.utime(script)
+        run.wait(lambda: "The files of the last run were moved to previous/1." in run.said)
+        run.call()
+        script.unlink()
+        run.wait(lambda: "mcp_conformance.py is not loaded any more" in run.said)
+        run.call()
+        assert run.end() == (
+            2,
+            ["mcp_conformance.py: mcp_conformance.py was unloaded while mitmproxy ran. Exit code 2."],
+        )
+    for report in (run.output / "previous" / "1" / "report.json", run.output / "report.json"):
+        assert [told["transcript"] for told in json.loads(report.read_text())["conversations"]] == [
+            "transcripts/stable-2025-11-25.endpoint-1.no-session.json"
+        ]
 
 
 def test_a_whole_record_ends_with_0_and_a_second_proxy_stays_out(tmp_path: Path) -> None:

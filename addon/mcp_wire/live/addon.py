@@ -55,6 +55,8 @@ logger: Final = logging.getLogger("mcp_conformance")
 
 LOADING_PAUSE_S: Final = 0.5
 """Loaded flows are judged together once none has come for so long."""
+RELOADED_S: Final = 1.0
+"""A script that is loaded again is so at once; one that is not by then was dropped."""
 LOADED_OCTETS_AHEAD: Final = 32 * 1024 * 1024
 LOADED_ENTRIES_AT_ONCE: Final = 1_024
 """Loaded flows are handed over so far ahead of the judge, and so many parts between two turns of the proxy."""
@@ -200,6 +202,8 @@ class ConformanceAddon:
     @_guarded
     def done(self) -> None:
         """Everything that runs is still open when the capture ends. Sync: mitmproxy reloads scripts so."""
+        if not ctx.master.should_exit.is_set():
+            asyncio.get_running_loop().call_later(RELOADED_S, _notice_unloading)
         if self._over:
             return
         for watched in list(self._watched.values()):
@@ -580,6 +584,13 @@ class ConformanceAddon:
         sentence = self._faults.sentence(problem)
         if sentence is not None:
             logger.warning(sentence)
+
+
+def _notice_unloading() -> None:
+    """mitmproxy drops a script whose file is missing when it looks, and one that cannot be loaded again."""
+    if ctx.master.addons.get(ConformanceAddon.__name__.lower()) is None:  # type: ignore[no-untyped-call]
+        logger.warning("mcp_conformance.py is not loaded any more: nothing is observed, and streams may be held back.")
+        end_incomplete("mcp_conformance.py was unloaded while mitmproxy ran.")
 
 
 def _is_overtaken(watched: _Watched) -> bool:
