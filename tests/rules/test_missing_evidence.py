@@ -50,8 +50,8 @@ def test_a_reset_after_what_was_not_read_is_a_note() -> None:
 
 
 def test_202_where_nothing_names_a_revision_may_be_the_old_transport() -> None:
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    exchange = {
+    call: Any = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    exchange: Any = {
         "id": "call",
         "request": {"method": "POST", "path": "/messages", "headers": {}, "body": call},
         "response": {"status": 202, "headers": {}, "body_text": "Accepted"},
