@@ -23,6 +23,7 @@ REPLAY_WINDOW_MS: Final = 60_000.0
 NEVER_PROCESSED: Final = frozenset({301, 302, 303, 307, 308, 401, 403, 405, 406, 413, 415, 421, 429, 431})
 """Answers which prove that the request was not acted upon. 503 is none: gateways send it after a reset, too."""
 REFUSED_STREAM: Final = "REFUSED_STREAM"
+PERHAPS_ANSWERED: Final = CannotTell("the first response may stand in what was not captured or not read")
 
 
 @rule(
@@ -144,7 +145,9 @@ def _repeated_request(message: Message, conversation: Conversation) -> Verdicts:
     if call is None or _has_the_same_id(call, interruption):
         return
     elapsed = _elapsed(interruption, message)
-    if elapsed is None:
+    if not exchange.is_whole:
+        yield PERHAPS_ANSWERED
+    elif elapsed is None:
         yield CannotTell("no times show how soon the request was sent again")
     elif session.may_be_shared:
         yield CannotTell("without a session id another client may have sent the first request")
@@ -190,6 +193,8 @@ def repeating_is_known_to_be_safe(message: Message, conversation: Conversation) 
         yield SATISFIED
     elif is_repeatable is None:
         yield CannotTell("what the server said of the tool is forgotten")
+    elif not interruption.exchange.is_whole:
+        yield PERHAPS_ANSWERED
     else:
         yield Violated(
             message.path,
