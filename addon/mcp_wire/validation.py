@@ -57,9 +57,9 @@ def validate(
     if document.is_judged:
         told = observations(document)
         for number, observation in enumerate(told):
-            judge.feed(observation)
-            # As a live run does, which redacts as it judges, so that messages name things as it would.
+            # First, as in a live run: messages name things by the labels that these have in the transcript.
             shown.take(redactor.feed(observation))
+            judge.feed(observation)
             if number % PROGRESS_STEP == 0:
                 on_progress(number / len(told))
         judge.finish()

@@ -51,6 +51,10 @@ def start(folder: Path, authority: Path, *settings: str) -> subprocess.Completed
         (["mcp_output"], "mcp_output was set without a value; allowed is the name of a folder, existing or new."),
         (["mcp_output=a", "mcp_output=b"], "mcp_output was set 2 times (a, b); allowed is once, the name of a folder"),
         (["mcp_output=/dev/null/x"], "mcp_output=/dev/null/x is refused: "),
+        (
+            ["mcp_tuple=sdk=a/1,client=x,y"],
+            "mcp_tuple is refused: it has to be NAME=VALUE; allowed is NAME=VALUE, with ",
+        ),
         (["mcp_profil=auto"], "mcp_profil is no option; did you mean mcp_profile? The options are mcp_output, "),
     ],
 )

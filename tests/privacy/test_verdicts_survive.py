@@ -60,9 +60,12 @@ def verdict(document: Document, told: Iterable[Observation]) -> Verdict:
 def test_redaction_keeps_the_verdict(path: Path) -> None:
     document = document_of(path)
     told = observations(document) if document.is_judged else []
-    redacted = redact(told)
-    assert redact(redacted) == redacted
-    assert verdict(document, redacted) == verdict(document, told)
+    found = verdict(document, told)
+    for keep_tool_names in (True, False):
+        redacted = redact(told, Redactor(keep_tool_names=keep_tool_names))
+        for again in (True, keep_tool_names):
+            assert redact(redacted, Redactor(keep_tool_names=again)) == redacted
+        assert verdict(document, redacted) == found
 
 
 @given(st.sampled_from(TRANSCRIPTS), st.lists(st.integers(0, 10_000), max_size=6))
@@ -78,11 +81,11 @@ def test_redaction_keeps_the_verdict_however_the_streams_are_cut(path: Path, pla
     assert verdict(document, redact(told)) == verdict(document, told)
 
 
-@given(st.sampled_from(TRANSCRIPTS), st.integers(0, 2**32))
+@given(st.sampled_from(TRANSCRIPTS), st.integers(0, 2**32), st.booleans())
 @settings(max_examples=300)
-def test_redaction_keeps_the_verdict_of_what_nobody_thought_of(path: Path, seed: int) -> None:
+def test_redaction_keeps_the_verdict_of_what_nobody_thought_of(path: Path, seed: int, keep_tool_names: bool) -> None:
     document = document_of(path)
     told = mutated(observations(document) if document.is_judged else [], seed)
-    redacted = redact(told)
-    assert redact(redacted) == redacted
+    redacted = redact(told, Redactor(keep_tool_names=keep_tool_names))
+    assert redact(redacted, Redactor(keep_tool_names=keep_tool_names)) == redacted
     assert verdict(document, redacted) == verdict(document, told)

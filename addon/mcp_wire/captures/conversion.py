@@ -24,6 +24,7 @@ from mcp_wire.judging.declaration import Rule
 from mcp_wire.live.exchange import Exchanges
 from mcp_wire.live.observer import Observer, ObserverSettings
 from mcp_wire.live.output import TRANSCRIPTS, OutputFolder
+from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.protocol.profiles import Profile
 from mcp_wire.reports.model import NamedReport, Report
 from mcp_wire.rules import rules_of
@@ -63,7 +64,8 @@ class Conversion:
     """Makes transcripts in a folder; a context manager. Without `commit`, nothing is left of it. Raises OSError.
 
     `rules` None: the default set. `profile` None: each conversation by its own evidence. `say` hears, in sentences, of
-    what limits made incomplete. `asserted`: what an operator says of the interoperability tuple.
+    what limits made incomplete. `asserted`: what an operator says of the interoperability tuple. `redactor`: makes what
+    redacts one conversation.
     """
 
     def __init__(
@@ -73,8 +75,10 @@ class Conversion:
         profile: Profile | None = None,
         say: Callable[[str], None] = lambda sentence: None,
         asserted: Mapping[str, JsonValue] | None = None,
+        redactor: Callable[[], Redactor] = Redactor,
     ) -> None:
         self._output = output
+        self._redactor = redactor
         self._settings = ObserverSettings(tuple(rules_of() if rules is None else rules), profile, asserted or {})
         self._say = say
         self._made = _make_folder(output)
@@ -100,7 +104,7 @@ class Conversion:
         self._captures += 1
         files = _Files(self._staging / str(self._captures), self._settings.rules, self._say)
         reports: list[NamedReport] = []
-        observer = Observer(self._settings, files, on_report=reports.append, log=self._say)
+        observer = Observer(self._settings, files, on_report=reports.append, log=self._say, redactor=self._redactor)
         exchanges = Exchanges()
         for entry in replayed(capture, index):
             for origin, observation in exchanges.take(entry):

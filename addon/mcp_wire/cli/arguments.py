@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import functools
+from collections.abc import Callable
 from typing import NoReturn
 
 from mcp_wire.cli.streams import STANDARD_INPUT, UsageError, read_input, shown_name
 from mcp_wire.idempotency_file import IdempotencyError, read_decisions
 from mcp_wire.judging.idempotency import Decision
+from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.transcript.tuple_parts import PARTS
 from mcp_wire.transcript.tuple_words import TupleError, asserted_parts
 from mcp_wire.wire.strict_json import JsonValue
@@ -61,3 +64,13 @@ def asserted_tuple(options: argparse.Namespace) -> dict[str, JsonValue]:
         return asserted_parts(options.tuple)
     except TupleError as problem:
         raise UsageError(f"--tuple: {problem}") from problem
+
+
+def add_redact_names_to(parser: argparse.ArgumentParser, help: str = "replace the names of tools as well") -> None:
+    """Add `--redact-names`."""
+    parser.add_argument("--redact-names", action="store_true", help=help)
+
+
+def redactor_for(options: argparse.Namespace) -> Callable[[], Redactor]:
+    """Makes what redacts one conversation, as `--redact-names` says."""
+    return functools.partial(Redactor, keep_tool_names=not options.redact_names)

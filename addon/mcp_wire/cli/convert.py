@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -12,7 +12,7 @@ from mcp_wire.captures.conversion import AlreadyThere, Conversion, Converted
 from mcp_wire.captures.kinds import STANDARD_INPUT, capture_in, opened
 from mcp_wire.captures.replay import Index
 from mcp_wire.captures.stored import Capture, UnreadableCapture
-from mcp_wire.cli.arguments import add_tuple_to, asserted_tuple
+from mcp_wire.cli.arguments import add_redact_names_to, add_tuple_to, asserted_tuple, redactor_for
 from mcp_wire.cli.streams import (
     DIFFERS,
     FORCE,
@@ -26,6 +26,7 @@ from mcp_wire.cli.streams import (
     write_output,
 )
 from mcp_wire.judging.declaration import Rule
+from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.protocol.profiles import PROFILES, Profile
 from mcp_wire.reports.model import Report
 from mcp_wire.rules import rules_of
@@ -60,6 +61,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     parser.add_argument("--extended", action="store_true", help="judge by the extended rule set as well")
     add_force_to(parser)
+    add_redact_names_to(parser)
     add_tuple_to(parser)
     parser.set_defaults(run=run)
 
@@ -78,7 +80,8 @@ def run(options: argparse.Namespace) -> int:
         if len(captures) < len(options.captures):
             return UNUSABLE
         rules = rules_of(extended=options.extended)
-        return converted(captures, options.output, rules, profile, asserted, force=options.force)
+        redactor = redactor_for(options)
+        return converted(captures, options.output, rules, profile, asserted, redactor, force=options.force)
 
 
 def converted(
@@ -87,12 +90,14 @@ def converted(
     rules: Sequence[Rule] | None = None,
     profile: Profile | None = None,
     asserted: Mapping[str, JsonValue] | None = None,
+    redactor: Callable[[], Redactor] = Redactor,
     *,
     force: bool = False,
 ) -> int:
     """Convert named, open captures into a folder. `rules` None: the default set.
 
-    `asserted`: what an operator says of the interoperability tuple. `force`: what is there already is replaced.
+    `asserted`: what an operator says of the interoperability tuple. `redactor`: makes what redacts one conversation.
+    `force`: what is there already is replaced.
 
     Returns the exit code; raises UsageError.
     """
@@ -104,7 +109,7 @@ def converted(
     if indexed is None:
         return UNUSABLE
     try:
-        with Conversion(Path(output), rules, profile, complaints.hear, asserted) as conversion:
+        with Conversion(Path(output), rules, profile, complaints.hear, asserted, redactor) as conversion:
             for name, capture, index in indexed:
                 complaints.about(name, index)
                 made = conversion.convert(_stem(name), capture, index)

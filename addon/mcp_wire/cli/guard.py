@@ -8,9 +8,11 @@ from itertools import islice
 from typing import BinaryIO, Final
 
 from mcp_wire.captures.kinds import Kind, kind_of, opened
+from mcp_wire.cli.arguments import add_redact_names_to, redactor_for
 from mcp_wire.cli.copies import transcript_held
 from mcp_wire.cli.streams import abandon_standard_output, complain, reason, shown_name, write_output
 from mcp_wire.privacy.guard import secrets_by_line
+from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.reports.words import counted
 from mcp_wire.transcript.unredacted import unredacted_in, unredacted_in_journal
 
@@ -37,18 +39,20 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         allow_abbrev=False,
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="any file; - is standard input")
+    add_redact_names_to(parser, "names of tools must not be there either, in transcripts and journals")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Guard. Returns the exit code."""
+    redactor = redactor_for(options)
     lines: list[str] = []
     files = places = 0
     unusable = False
     for name in options.files:
         try:
             with opened(name) as file:
-                found = list(islice(_places(file), MAX_PLACES_TOLD + 1))
+                found = list(islice(_places(file, redactor()), MAX_PLACES_TOLD + 1))
         except (OSError, ValueError) as problem:
             complain(PROGRAM, f"{shown_name(name)}: cannot be read: {reason(problem)}")
             unusable = True
@@ -67,14 +71,14 @@ def run(options: argparse.Namespace) -> int:
     return UNUSABLE if unusable else FOUND if files else CLEAN
 
 
-def _places(file: BinaryIO) -> Iterator[tuple[str, str]]:
+def _places(file: BinaryIO, redactor: Redactor) -> Iterator[tuple[str, str]]:
     """Place and kind of everything that was found: a JSON pointer in a transcript, a line in any other file."""
     kind = kind_of(file)
     # What cannot be read as a transcript is guarded as a text.
     document = transcript_held(file) if kind is Kind.JSON else None
     file.seek(0)
     if document is not None:
-        yield from _once((found.place, found.kind) for found in unredacted_in(document))
+        yield from _once((found.place, found.kind) for found in unredacted_in(document, redactor))
         return
     by_line = ((f"line {line}", secret) for line, secret in secrets_by_line(file))
     if kind is not Kind.JOURNAL:
@@ -84,7 +88,7 @@ def _places(file: BinaryIO) -> Iterator[tuple[str, str]]:
     for place, secret in by_line:
         told.add(place)
         yield place, secret
-    unredacted = unredacted_in_journal(lambda: _from_start(file))
+    unredacted = unredacted_in_journal(lambda: _from_start(file), redactor)
     yield from ((found.place, found.kind) for found in unredacted if found.place not in told)
 
 

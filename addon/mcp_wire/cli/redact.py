@@ -10,6 +10,7 @@ from typing import BinaryIO, Final
 
 from mcp_wire.captures.kinds import Kind, kind_of, opened
 from mcp_wire.cli import convert
+from mcp_wire.cli.arguments import add_redact_names_to, redactor_for
 from mcp_wire.cli.copies import differences, transcript_in
 from mcp_wire.cli.streams import (
     STANDARD_OUTPUT,
@@ -48,6 +49,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument(
         "--output", "-o", metavar="OUT", required=True, help="where to write; - is standard output, for one transcript"
     )
+    add_redact_names_to(parser)
     add_force_to(parser)
     parser.set_defaults(run=run)
 
@@ -55,6 +57,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def run(options: argparse.Namespace) -> int:
     """Redact. Returns the exit code; raises UsageError."""
     name, output, force = options.input, options.output, options.force
+    redactor = redactor_for(options)
     with contextlib.ExitStack() as files:
         try:
             file = files.enter_context(opened(name))
@@ -62,19 +65,18 @@ def run(options: argparse.Namespace) -> int:
         except (OSError, ValueError) as problem:
             raise UsageError(f"{shown_name(name)}: cannot be read: {reason(problem)}") from problem
         if kind is Kind.JSON:
-            return _transcript(name, file.read(), output, force)
+            return _transcript(name, file.read(), output, redactor(), force)
         if kind is Kind.JOURNAL:
-            return _journal(name, file, output, force)
+            return _journal(name, file, output, redactor(), force)
         if kind is None:
             raise UsageError(f"{shown_name(name)}: is no transcript, journal, flow file or HAR file")
         if output == STANDARD_OUTPUT:
             raise UsageError(f"{shown_name(name)} is {kind}: --output names the folder for its transcripts")
-        return convert.converted([(name, file)], output, force=force)
+        return convert.converted([(name, file)], output, redactor=redactor, force=force)
 
 
-def _transcript(name: str, text: bytes, output: str, force: bool) -> int:
+def _transcript(name: str, text: bytes, output: str, redactor: Redactor, force: bool) -> int:
     document = transcript_in(name, text)
-    redactor = Redactor()
     exchanges = redacted_exchanges(document, redactor)
     copy = "".join(transcript_parts(redacted_header(document, redactor), exchanges))
     changed = differences(document, copy)
@@ -84,7 +86,7 @@ def _transcript(name: str, text: bytes, output: str, force: bool) -> int:
     return INCOMPLETE if changed else WHOLE
 
 
-def _journal(name: str, file: BinaryIO, output: str, force: bool) -> int:
+def _journal(name: str, file: BinaryIO, output: str, redactor: Redactor, force: bool) -> int:
     foreign = [number for number, line in enumerate(file, 1) if decode(line) is None]
 
     def records() -> Iterator[JournalRecord]:
@@ -92,7 +94,7 @@ def _journal(name: str, file: BinaryIO, output: str, force: bool) -> int:
         return (record for line in file if (record := decode(line)) is not None)
 
     with tempfile.TemporaryFile() as redacted:
-        for record in redacted_records(records, Redactor()):
+        for record in redacted_records(records, redactor):
             redacted.write(f"{encode(record)}\n".encode())
         _write(output, assembled(redacted), force)
     for number in foreign[:MAX_LINES_TOLD]:

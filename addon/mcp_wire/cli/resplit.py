@@ -7,9 +7,9 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from mcp_wire.cli.arguments import add_redact_names_to, redactor_for
 from mcp_wire.cli.copies import differences, read_transcript
 from mcp_wire.cli.streams import UsageError, abandon_standard_output, add_force_to, complain, shown_name, write_output
-from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.transcript.recutting import Cut, at_random, bytewise, linewise, recut, with_line_ends
 from mcp_wire.transcript.rewriting import redacted_exchanges, redacted_header
 from mcp_wire.transcript.writing import Recorded, transcript_parts
@@ -37,6 +37,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     how.add_argument("--lines", action="store_true", help="one line a chunk")
     parser.add_argument("--crlf", choices=("cr", "lf", "crlf"), help="end every line so, before anything is cut")
     parser.add_argument("--output", "-o", metavar="OUT", help="write to OUT instead of standard output")
+    add_redact_names_to(parser)
     add_force_to(parser)
     parser.set_defaults(run=run)
 
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     if options.seed is None and not (options.bytewise or options.lines or options.crlf):
         raise UsageError("say how: --seed N, --bytewise, --lines or --crlf")
     document = read_transcript(options.transcript)
-    redactor = Redactor()
+    redactor = redactor_for(options)()
     exchanges = redacted_exchanges(document, redactor)
     header = redacted_header(document, redactor)
     if options.crlf is not None:

@@ -10,7 +10,14 @@ from dataclasses import replace
 from typing import Final
 
 from mcp_wire.baseline import BaselineError, Entry, applied, baseline_text, read_baseline, stale, updated
-from mcp_wire.cli.arguments import add_idempotency_to, add_tuple_to, asserted_tuple, idempotency_decisions
+from mcp_wire.cli.arguments import (
+    add_idempotency_to,
+    add_redact_names_to,
+    add_tuple_to,
+    asserted_tuple,
+    idempotency_decisions,
+    redactor_for,
+)
 from mcp_wire.cli.copies import spare
 from mcp_wire.cli.progress import Progress
 from mcp_wire.cli.streams import (
@@ -86,6 +93,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         action="store_true",
         help="write --baseline anew, so that it accepts what would fail now and nothing that is gone",
     )
+    add_redact_names_to(parser)
     add_idempotency_to(parser)
     add_tuple_to(parser)
     parser.set_defaults(run=run)
@@ -104,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
     fail_on: Level = "warning" if options.fail_on == "warning" else "error"
     names = _transcripts(options.transcripts)
     _say_which(decisions or (), names, options.idempotency)
-    reports = _validated(names, chosen, form, asserted, decisions)
+    reports = _validated(names, chosen, form, asserted, redactor_for(options), decisions)
     if reports is None:
         return UNUSABLE
     if baseline is not None:
@@ -148,6 +156,7 @@ def _validated(
     chosen: tuple[Rule, ...],
     form: Form,
     asserted: Mapping[str, JsonValue],
+    new_redactor: Callable[[], Redactor],
     decisions: tuple[Decision, ...] | None,
 ) -> list[NamedReport] | None:
     """A report for each transcript; None where one of them cannot be used, which has then been complained of."""
@@ -171,7 +180,7 @@ def _validated(
                     "mcp-conformance", f"{shown_name(name)}: looks like a HAR file; convert makes transcripts of it"
                 )
             if not unusable:
-                redactor = Redactor()
+                redactor = new_redactor()
                 here = None if decisions is None else Decisions(decisions, os.path.basename(name))
                 report = validate(document, chosen, redactor, progress.within, asserted, here)
                 timeline = None if form.detail is None else redacted_timeline(document, report, redactor, form.detail)

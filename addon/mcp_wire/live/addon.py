@@ -39,7 +39,16 @@ from mcp_wire.live.marks import (
     remove_marks,
 )
 from mcp_wire.live.messages import endpoint, head_of, headers, target
-from mcp_wire.live.options import CHANGEABLE, OPTIONS, BadOption, Settings, refusal, repair_deferred, settings_of
+from mcp_wire.live.options import (
+    CHANGEABLE,
+    OPTIONS,
+    BadOption,
+    Settings,
+    command_lines,
+    refusal,
+    repair_deferred,
+    settings_of,
+)
 from mcp_wire.live.outbox import PAUSE_S
 from mcp_wire.live.outgoing import Judging, Outgoing
 from mcp_wire.live.parts import TOO_LARGE, AskPart, Ending, EndPart, HeadPart, LostPart, RequestPart
@@ -163,7 +172,7 @@ class ConformanceAddon:
             self._settings = settings_of(values)
         except BadOption as problem:
             raise exceptions.OptionsError(str(problem)) from None  # type: ignore[no-untyped-call]
-        self._front.redact_view(self._settings.view_redacted)
+        self._front.redact_view(self._settings.view_redacted, redact_names=self._settings.redact_names)
 
     def running(self) -> None:
         self._start()
@@ -178,8 +187,8 @@ class ConformanceAddon:
         try:
             self._settings = settings_of(self._values)
             self._judging = self._open_judge(self._settings, self._front.hear)
-            self._front.redact_view(self._settings.view_redacted)
-            self._front.start(self._ask, annotate=self._settings.annotate)
+            self._front.redact_view(self._settings.view_redacted, redact_names=self._settings.redact_names)
+            self._front.start(self._ask, command_lines(self._settings), annotate=self._settings.annotate)
         except BadOption as problem:
             self._refuse([str(problem)])
         except OSError as problem:

@@ -39,6 +39,10 @@ class MCPCommands:
         self._explanations = explanations
         self._jobs = Jobs()
 
+    def run_with(self, options: Mapping[str, Sequence[str]]) -> None:
+        """`options`: command of `mcp-conformance` -> options with which it makes of flows what this run makes."""
+        self._jobs.options = options
+
     @command.command("mcp.findings")  # type: ignore[untyped-decorator]
     def findings(self, flows: Sequence[flow.Flow] = SHOWN) -> Sequence[str]:
         """

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -44,21 +44,26 @@ class Front:
     def load(self) -> None:
         contentviews.add(self._view)
 
-    def start(self, ask: Callable[[], None], *, annotate: bool) -> None:
-        """Flows come from now on. `ask` asks the judge how far it is; `annotate`: put markers and comments on flows."""
+    def start(self, ask: Callable[[], None], options: Mapping[str, Sequence[str]], *, annotate: bool) -> None:
+        """Flows come from now on. `ask` asks the judge how far it is; `annotate`: put markers and comments on flows.
+
+        `options`: see `MCPCommands.run_with`.
+        """
+        self.commands.run_with(options)
         self._showing = UserInterface.of_master(self._view)
         if self._showing is not None and annotate:
             self._showing.show_comments()
         self._annotations = Annotations(self._later, ask, self._showing, self._sessions, annotate=annotate)
 
-    def redact_view(self, wanted: bool) -> None:
-        """Show values in the content view redacted, or as they are."""
+    def redact_view(self, wanted: bool, *, redact_names: bool) -> None:
+        """Show values in the content view redacted (`redact_names`: names of tools as well), or as they are."""
         if wanted == self._texts.is_redacted:
             return
         if wanted:
             self._texts.redact()
             # What redacts takes a second to be imported, and the traffic must not wait.
-            threading.Thread(target=self._make_redactor, args=(asyncio.get_running_loop(),), daemon=True).start()
+            arguments = (asyncio.get_running_loop(), redact_names)
+            threading.Thread(target=self._make_redactor, args=arguments, daemon=True).start()
         else:
             self._texts.show_values()
         self._show_again()
@@ -110,11 +115,11 @@ class Front:
 
         asyncio.get_running_loop().call_later(seconds, guarded)
 
-    def _make_redactor(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _make_redactor(self, loop: asyncio.AbstractEventLoop, redact_names: bool) -> None:
         from mcp_wire.privacy.redactor import Redactor
 
         def ready() -> None:
-            self._texts.redact_with(Redactor())
+            self._texts.redact_with(Redactor(keep_tool_names=not redact_names))
             self._show_again()
 
         with contextlib.suppress(RuntimeError):  # the proxy has ended meanwhile

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -39,20 +39,24 @@ class Outcome:
 
 
 class Jobs:
-    """Jobs that run; each tells its end with one call of `done`, in the proxy's thread."""
+    """Jobs that run; each tells its end with one call of `done`, in the proxy's thread.
+
+    `options`: command of `mcp-conformance` -> options that it is run with.
+    """
 
     def __init__(self) -> None:
+        self.options: Mapping[str, Sequence[str]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def convert(self, flows: Sequence[mitmproxy_flow.Flow], folder: Path, done: Callable[[Outcome], None]) -> None:
         """Make transcripts of flows in a folder."""
-        self._start(_run(["convert", "-", "--output", str(folder)], [*flows]), done)
+        self._start(_convert([*flows], str(folder), self.options), done)
 
     def report(
         self, flows: Sequence[mitmproxy_flow.Flow], form: str, file: Path, done: Callable[[Outcome], None]
     ) -> None:
         """Write one report on flows."""
-        self._start(_report([*flows], form, file), done)
+        self._start(_report([*flows], form, file, self.options), done)
 
     def _start(self, job: asyncio._CoroutineLike[Outcome], done: Callable[[Outcome], None]) -> None:
         async def run() -> None:
@@ -68,15 +72,21 @@ class Jobs:
         task.add_done_callback(self._tasks.discard)
 
 
-async def _report(flows: Sequence[mitmproxy_flow.Flow], form: str, file: Path) -> Outcome:
+async def _convert(flows: Sequence[mitmproxy_flow.Flow], folder: str, options: Mapping[str, Sequence[str]]) -> Outcome:
+    return await _run(["convert", "-", *options.get("convert", ()), "--output", folder], flows)
+
+
+async def _report(
+    flows: Sequence[mitmproxy_flow.Flow], form: str, file: Path, options: Mapping[str, Sequence[str]]
+) -> Outcome:
     folder = Path(tempfile.mkdtemp(prefix="mcp-report-"))
     try:
-        converted = await _run(["convert", "-", "--output", str(folder)], flows)
+        converted = await _convert(flows, str(folder), options)
         transcripts = sorted(path.name for path in folder.glob("*.json") if not path.name.endswith(".expected.json"))
         if not transcripts:
             return Outcome(UNUSABLE, (), converted.complained or ("there is no MCP in these flows",))
-        arguments = ["validate", "--report", form, "--output", str(file.absolute()), *transcripts]
-        judged = await _run(arguments, (), folder)
+        arguments = ["--report", form, "--output", str(file.absolute()), *transcripts]
+        judged = await _run(["validate", *options.get("validate", ()), *arguments], (), folder)
         return Outcome(judged.code, judged.said, (*converted.complained, *judged.complained))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import gc
 import logging
 import os
@@ -21,10 +22,12 @@ from mcp_wire.live.observer import Observer, ObserverSettings
 from mcp_wire.live.output import OutputFolder, StillWritten, files_in
 from mcp_wire.live.parts import AskPart, Entry, OverPart
 from mcp_wire.live.read_ahead import ReadAhead
+from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.protocol.profiles import PROFILES
 from mcp_wire.reports.explanation import explanations_text
 from mcp_wire.reports.human_report import Style
 from mcp_wire.rules import rules_of
+from mcp_wire.transcript.tuple_words import asserted_parts
 
 NICENESS: Final = 5
 """The proxy goes first where there are too few processors for both."""
@@ -62,8 +65,9 @@ def serve(rules: Sequence[Rule] | None = None) -> None:
         telling.tell(Refused(problem.strerror or type(problem).__name__))
         return
     profile = PROFILES[opening.profile] if opening.profile is not None else None
-    settings = ObserverSettings(chosen, profile, decisions=opening.decisions)
-    observer = Observer(settings, folder, on_finding=telling.tell, log=telling.warn, noting=True)
+    settings = ObserverSettings(chosen, profile, asserted_parts(opening.tuple_words), opening.decisions)
+    redactor = functools.partial(Redactor, keep_tool_names=not opening.redact_names)
+    observer = Observer(settings, folder, on_finding=telling.tell, log=telling.warn, redactor=redactor, noting=True)
     telling.tell(Opened())
     telling.tell(_explained(chosen))
     exchanges = Exchanges()

@@ -30,6 +30,9 @@ class Opening:
     """Forms of the report, beside report.json."""
     decisions: tuple[Decision, ...] | None = None
     """About repeating requests; None where nobody has given any."""
+    redact_names: bool = False
+    tuple_words: tuple[str, ...] = ()
+    """See `Settings`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,9 @@ class Settings:
     reports: tuple[str, ...] = ()
     annotate: bool = True
     view_redacted: bool = False
+    redact_names: bool = False
+    tuple_words: tuple[str, ...] = ()
+    """What the operator says of the interoperability tuple, as `asserted_parts` takes it."""
     idempotency: Path | None = None
     """The file with decisions about repeating requests. It is read once, by `open_judge`."""
 
@@ -60,6 +63,21 @@ def _is_folder_name(value: str) -> bool:
 
 def _names(value: str) -> list[str]:
     return [name.strip() for name in value.split(",")] if value.strip() else []
+
+
+def _tuple_fault(value: str) -> str | None:
+    """What is wrong with words for the interoperability tuple, as a clause that does not repeat them."""
+    words = _names(value)
+    if not words:
+        return None
+    # Imported when it is needed: it brings what redacts, which takes half a second.
+    from mcp_wire.transcript.tuple_words import TupleError, asserted_parts
+
+    try:
+        asserted_parts(words)
+    except TupleError as problem:
+        return str(problem)
+    return None
 
 
 def _is_filter(value: str) -> bool:
@@ -109,6 +127,19 @@ OPTIONS: Final[dict[str, _Option]] = {
         "true or false",
         lambda value: value in ("true", "false"),
     ),
+    "mcp_redact_names": _Option(
+        "false",
+        "Replace the names of tools by labels as well, in everything that is written and shown: true or false.",
+        "true or false",
+        lambda value: value in ("true", "false"),
+    ),
+    "mcp_tuple": _Option(
+        "",
+        "What is known of the interoperability tuple and the traffic does not show: NAME=VALUE, with commas between "
+        "them. Of a list, each item is a NAME=VALUE of its own.",
+        "NAME=VALUE, with commas between them, or nothing",
+        lambda value: _tuple_fault(value) is None,
+    ),
     "mcp_idempotency": _Option(
         "",
         "File with owners' decisions about what may be sent again after it was cut, for the recovery advice; read at "
@@ -134,6 +165,9 @@ def refusal(name: str, value: object) -> str | None:
     option = OPTIONS[name]
     if isinstance(value, str) and option.accepts(value):
         return None
+    if name == "mcp_tuple" and isinstance(value, str):
+        # The value is not repeated: what is wrong with it may be that it is a secret.
+        return f"{name} is refused: {_tuple_fault(value)}; allowed is {option.allowed}."
     profile = PROFILES.get(value) if isinstance(value, str) else None
     if name == "mcp_profile" and profile is not None and profile.archived:
         return (
@@ -158,8 +192,22 @@ def settings_of(values: Mapping[str, object]) -> Settings:
         reports=tuple(_names(text["mcp_reports"])),
         annotate=text["mcp_annotate"] == "true",
         view_redacted=text["mcp_view_redacted"] == "true",
+        redact_names=text["mcp_redact_names"] == "true",
+        tuple_words=tuple(_names(text["mcp_tuple"])),
         idempotency=Path(text["mcp_idempotency"]).expanduser().absolute() if text["mcp_idempotency"] else None,
     )
+
+
+def command_lines(settings: Settings) -> dict[str, tuple[str, ...]]:
+    """Command of `mcp-conformance` -> options with which it judges and redacts as this run does."""
+    options = [word for said in settings.tuple_words for word in ("--tuple", said)]
+    if settings.extended:
+        options.append("--extended")
+    if settings.redact_names:
+        options.append("--redact-names")
+    profile = ("--profile", settings.profile) if settings.profile is not None else ()
+    decisions = ("--idempotency", str(settings.idempotency)) if settings.idempotency is not None else ()
+    return {"convert": (*options, *profile), "validate": (*options, *decisions)}
 
 
 def repair_deferred(deferred: dict[str, Any]) -> tuple[list[str], list[str]]:

@@ -25,7 +25,15 @@ def open_judge(settings: Settings, hear: Callable[[Message], None], *, module: s
     where the file of idempotency decisions cannot.
     """
     decisions = None if settings.idempotency is None else _decisions(settings.idempotency)
-    opening = Opening(settings.output, settings.profile, settings.extended, settings.reports, decisions=decisions)
+    opening = Opening(
+        settings.output,
+        settings.profile,
+        settings.extended,
+        settings.reports,
+        redact_names=settings.redact_names,
+        tuple_words=settings.tuple_words,
+        decisions=decisions,
+    )
     return JudgeProcess(opening, hear, module=module)
 
 
