@@ -265,7 +265,8 @@ def test_a_full_disk_leaves_nothing(
     monkeypatch.setattr(os, "write", full)
     assert main(["convert", str(capture), "-o", str(tmp_path / "new" / "out")]) == 2
     monkeypatch.undo()
-    assert capsys.readouterr().err.endswith("cannot be written: No space left on device\n")
+    said = f"mcp-conformance: {tmp_path / 'new' / 'out'}: cannot be written: No space left on device\n"
+    assert capsys.readouterr().err == said
     assert not (tmp_path / "new").exists()
 
 

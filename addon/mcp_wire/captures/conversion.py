@@ -104,7 +104,8 @@ class Conversion:
         self._captures += 1
         files = _Files(self._staging / str(self._captures), self._settings.rules, self._say)
         reports: list[NamedReport] = []
-        observer = Observer(self._settings, files, on_report=reports.append, log=self._say, redactor=self._redactor)
+        say = files.unless_failed(self._say)
+        observer = Observer(self._settings, files, on_report=reports.append, log=say, redactor=self._redactor)
         exchanges = Exchanges()
         for entry in replayed(capture, index):
             for origin, observation in exchanges.take(entry):
@@ -192,6 +193,10 @@ class _Files(OutputFolder):
     def close(self) -> None:
         with self._noticing():
             super().close()
+
+    def unless_failed(self, say: Callable[[str], None]) -> Callable[[str], None]:
+        """Says what an observer logs; that it cannot write, `check` tells."""
+        return lambda sentence: say(sentence) if self._failure is None else None
 
     def check(self) -> None:
         """Raises what went wrong."""

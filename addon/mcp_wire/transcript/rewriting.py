@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Final, Literal
 
+from mcp_wire.conversation.profile_selection import UNKNOWN
 from mcp_wire.judging.declaration import Evidence
 from mcp_wire.privacy.redactor import Redactor
-from mcp_wire.conversation.profile_selection import UNKNOWN
 from mcp_wire.protocol.profiles import UNDETERMINED
 from mcp_wire.transcript.document import Document, JsonObject, exchange_id
 from mcp_wire.transcript.journal import JournalHeader, JournalRecord
