@@ -13,7 +13,7 @@ from mcp_wire.cli.main import main
 from mcp_wire.idempotency_file import read_decisions
 from mcp_wire.judging.idempotency import Decisions
 from mcp_wire.live.observer import Observer, ObserverSettings
-from mcp_wire.live.options import OPTIONS, BadOption, refusal, settings_of
+from mcp_wire.live.options import OPTIONS, BadOption, command_lines, refusal, settings_of
 from mcp_wire.live.output import OutputFolder
 from mcp_wire.live.start import open_judge
 from mcp_wire.privacy.redactor import Redactor
@@ -44,7 +44,9 @@ def test_the_option() -> None:
     assert OPTIONS["mcp_idempotency"].default == ""
     assert refusal("mcp_idempotency", "a\0b") is not None
     assert settings_of(GOOD).idempotency is None
-    assert settings_of(GOOD | {"mcp_idempotency": str(EXAMPLE)}).idempotency == EXAMPLE
+    settings = settings_of(GOOD | {"mcp_idempotency": str(EXAMPLE)})
+    assert settings.idempotency == EXAMPLE
+    assert command_lines(settings) == {"convert": (), "validate": ("--idempotency", str(EXAMPLE))}
 
 
 TOLD = "allowed is a file as docs/idempotency.md tells."
