@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.peers import Server
+from mcp_wire.cli.main import main
+from tests.live.peers import Server, ask
 from tests.live.test_mitmdump_lines import CANARY, SESSION, script, talk
 from tests.peers.web import Web, mitmweb
 
@@ -23,6 +24,9 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     """mitmweb after a faulty conversation: three notifications answered 200, and a call with a foreign answer."""
     upstream = Server()
     upstream.scripts["/mcp"] = script
+    upstream.scripts["/elsewhere"] = lambda received: received.send(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nok"
+    )
     folder = tmp_path_factory.mktemp("web")
     with upstream.running(), mitmweb(f"http://127.0.0.1:{upstream.port}", folder) as started:
         talk(int(started.proxy.rpartition(":")[2]))
@@ -85,6 +89,40 @@ def test_transcripts_of_some_flows(web: Web, tmp_path: Path) -> None:
     [transcript] = set(folder.glob("*.json")) - {expected}
     assert len(json.loads(transcript.read_text())["exchanges"]) == 4
     assert CANARY not in transcript.read_text()
+
+
+def test_what_convert_makes_is_what_the_command_makes(web: Web, tmp_path: Path) -> None:
+    """The same files; made twice, they are the same; others of the same names stay."""
+    flows, folder = tmp_path / "saved.mitm", tmp_path / "made"
+    web.call("save.file", "@all", str(flows))
+    for count in (1, 2):
+        web.call("mcp.convert", str(folder), "@all")
+        web.until(lambda count=count: said(web, f"The transcripts in {folder}: written.") == count or None)
+    made = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert main(["convert", str(flows), "--output", str(tmp_path / "by hand")]) == 0
+    by_hand = {path.name: path.read_bytes() for path in (tmp_path / "by hand").iterdir()}
+    assert made == {name.replace("saved.", "capture.", 1): content for name, content in by_hand.items()}
+    web.call("mcp.convert", str(folder), ERRORS)
+    web.until(lambda: said(web, f"The transcripts in {folder}: could not be made.") or None)
+    assert said(web, "are there already and differ; nothing was written") == 1
+    assert said(web, "--force") == said(web, "standard input") == 0
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == made
+
+
+def said(web: Web, words: str) -> int:
+    """How many lines of the event log hold these words."""
+    return sum(words in json.dumps(line, ensure_ascii=False) for line in web.get("/events"))
+
+
+def test_flows_without_mcp_are_said(web: Web, tmp_path: Path) -> None:
+    folder = tmp_path / "made"
+    ask(int(web.proxy.rpartition(":")[2]), "GET", "/elsewhere").reader.exactly(2)
+    [flow] = [flow["id"] for flow in web.flows() if flow["request"]["path"] == "/elsewhere"]
+    web.call("mcp.convert", str(folder), f"@{flow}")
+    web.until(lambda: said(web, f"The transcripts in {folder}: could not be made.") or None)
+    assert said(web, "there is no MCP in these flows") == 1
+    assert not folder.exists()
+    web.call("view.flows.remove", f"@{flow}")
 
 
 def test_a_job_that_cannot_be_done_is_said(web: Web, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,9 @@ from mcp_wire.live.judge_process import import_path
 UNUSABLE: Final = 2
 MAX_SAID: Final = 2_000
 """Characters of what a command said that are passed on."""
+
+_FOR_SHELLS: Final = re.compile(r"^mcp-conformance: (?:standard input: )?| \(--force replaces \w+\)$")
+"""What a complaint says of the command, its input and its options, which nobody has typed here."""
 
 _BOOT: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); arguments = json.loads(sys.argv[2]); "
@@ -73,7 +77,10 @@ class Jobs:
 
 
 async def _convert(flows: Sequence[mitmproxy_flow.Flow], folder: str, options: Mapping[str, Sequence[str]]) -> Outcome:
-    return await _run(["convert", "-", *options.get("convert", ()), "--output", folder], flows)
+    outcome = await _run(["convert", "-", *options.get("convert", ()), "--output", folder], flows)
+    if outcome.code < UNUSABLE and not outcome.said:
+        return Outcome(UNUSABLE, (), ("there is no MCP in these flows",))
+    return outcome
 
 
 async def _report(
@@ -105,7 +112,8 @@ async def _run(arguments: Sequence[str], flows: Sequence[mitmproxy_flow.Flow], f
     _, said, complained = await asyncio.gather(
         _feed(process.stdin, flows), process.stdout.read(), process.stderr.read()
     )
-    return Outcome(await process.wait(), _lines(said), _lines(complained))
+    about_flows = tuple(_FOR_SHELLS.sub("", line) for line in _lines(complained))
+    return Outcome(await process.wait(), _lines(said), about_flows)
 
 
 async def _feed(pipe: asyncio.StreamWriter, flows: Sequence[mitmproxy_flow.Flow]) -> None:
@@ -124,4 +132,6 @@ async def _feed(pipe: asyncio.StreamWriter, flows: Sequence[mitmproxy_flow.Flow]
 
 
 def _lines(octets: bytes) -> tuple[str, ...]:
-    return tuple(octets.decode(errors="replace")[:MAX_SAID].splitlines())
+    text = octets.decode(errors="replace")
+    lines = text[:MAX_SAID].splitlines()
+    return (*lines[:-1], "…") if len(text) > MAX_SAID else tuple(lines)
