@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_wire.privacy import labels as module
-from mcp_wire.privacy.labels import Labels, is_label, is_number_label, is_strong_session_label
+from mcp_wire.privacy.labels import Kind, Labels, is_label, is_number_label, is_strong_session_label
 from mcp_wire.privacy.values import Values, is_product_name, is_product_version, looks_random
 from mcp_wire.protocol.mirrored_headers import decode, has_invalid_characters, looks_like_sentinel, needs_encoding
 from mcp_wire.wire.strict_json import LongInteger
@@ -170,13 +170,15 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(len(ordinals._reserved) <= 100 for ordinals in labels._ordinals.values())
 
 
-def test_event_ids_outlive_other_values(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_event_ids_and_names_of_tools_outlive_other_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_VALUES_REMEMBERED", 100)
     labels = Labels()
-    assert labels.text("event 1", "cursor") == "cursor-1"
+    kept: dict[str, Kind] = {"event 1": "cursor", "weigh_crates": "tool"}
+    given = {text: labels.text(text, kind) for text, kind in kept.items()}
+    assert given == {"event 1": "cursor-1", "weigh_crates": "tool-1"}
     for number in range(1000):
         labels.text(f"value {number}")
-    assert labels.text("event 1") == "cursor-1"
+    assert {text: labels.text(text) for text in kept} == given
 
 
 def test_is_number_label() -> None:

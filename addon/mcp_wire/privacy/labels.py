@@ -27,7 +27,8 @@ MAX_VALUES_REMEMBERED: Final = 65_536
 """Values whose label is known. Beyond it, those unused for longest are forgotten: seen again, they get a new label."""
 
 MAX_IDENTIFIERS_REMEMBERED: Final = 131_072
-"""The same for ids of sessions, events and requests, which rules compare over the whole of a conversation."""
+"""The same for ids of sessions, events and requests and for names of tools, which rules compare over the whole of a
+conversation."""
 
 MAX_RECENT_NUMBERS: Final = 4_096
 """Integers whose label is found at once: long lists of numbers repeat them."""
@@ -44,7 +45,7 @@ LARGE_NUMBER_BASE: Final = 9_100_000_000_000_000
 _SAFE_INTEGER: Final = 2**53 - 1
 _MAX_ORDINAL: Final = 9_999_999
 
-_IDENTIFIERS: Final = frozenset({"session", "cursor", "id"})
+_IDENTIFIERS: Final = frozenset({"session", "cursor", "id", "tool"})
 _OVERLONG: Final = "x" * MAX_TOOL_NAME_LENGTH
 _LABEL: Final = re.compile(
     r"[ \t]?(?:(session|weak)[- ]([A-Z]{1,4})|(cursor|id|name|tool|method|param|host|redacted)-([1-9][0-9]{0,6})"
