@@ -19,6 +19,7 @@ from mcp_wire.transcript.document import Document
 from mcp_wire.transcript.interop_tuple import InteropTuple
 from mcp_wire.transcript.naming import plainly_named
 from mcp_wire.transcript.reading import observations
+from mcp_wire.transcript.rewriting import redacted_profile
 from mcp_wire.transcript.tuple_parts import completed, server_name
 from mcp_wire.wire.observation import Observation
 from mcp_wire.wire.strict_json import JsonValue
@@ -40,7 +41,7 @@ def validate(
     `redactor`: gives the labels in messages; a timeline made with the same one has the same labels. `on_progress` is
     told from time to time which share of the transcript has been judged, from 0 to 1. `asserted`: what an operator says
     of the interoperability tuple (`asserted_parts`). `decisions`: those about repeating requests, for this transcript.
-    The names of exchanges are shown as `plainly_named` has them.
+    The names of exchanges are shown as `plainly_named` has them, the profile as `redacted_profile` does.
     """
     redactor = redactor or Redactor()
     document = plainly_named(document)
@@ -65,7 +66,8 @@ def validate(
         judge.finish()
     # What the document says stands: the edge that wrote it saw more, and so may its author have done.
     members = completed(redactor.redact_tuple(document.interoperability_tuple), shown.members)
-    return report_of(judge, document.profile, members, chosen)
+    named = document.profile and redacted_profile(document.profile, redactor)
+    return report_of(judge, named, members, chosen)
 
 
 def redacted_timeline(

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from mcp_wire.conversation.profile_selection import UNKNOWN
 from mcp_wire.judging.declaration import Evidence
 from mcp_wire.privacy.redactor import Redactor
-from mcp_wire.protocol.profiles import UNDETERMINED
+from mcp_wire.protocol.profiles import PROFILES, UNDETERMINED
 from mcp_wire.transcript.document import Document, JsonObject, exchange_id
 from mcp_wire.transcript.journal import JournalHeader, JournalRecord
 from mcp_wire.transcript.naming import Names, Naming, plainly_named
@@ -41,7 +41,7 @@ def redacted_exchanges(document: Document, redactor: Redactor) -> list[Recorded]
 def redacted_header(document: Document, redactor: Redactor) -> JournalHeader:
     """What the document says of its conversation as a whole, redacted."""
     return JournalHeader(
-        _profile(document, redactor),
+        redacted_profile(document.profile or UNDETERMINED, redactor),
         redactor.redact_tuple(document.interoperability_tuple),
         document.complete_from_start,
         document.payloads_whole,
@@ -54,7 +54,7 @@ def redacted_records(read: Callable[[], Iterable[JournalRecord]], redactor: Reda
     names, known = Names.of_requests(requests), {own for own, _, _ in requests}
     for record in read():
         if isinstance(record, JournalHeader):
-            profile = _profile(Document({"profile": record.profile}), redactor)
+            profile = redacted_profile(record.profile, redactor)
             named = redactor.redact_tuple(record.interoperability_tuple)
             yield replace(record, profile=profile, interoperability_tuple=named)
         elif record.exchange in known:
@@ -96,11 +96,9 @@ def _malformed(exchange: JsonObject) -> dict[str, JsonValue | Literal[Missing.MI
 _EMPTY: Final[dict[type, JsonValue]] = {int: 0, float: 0.5, dict: {}, list: [], LongInteger: 0}
 
 
-def _profile(document: Document, redactor: Redactor) -> str:
-    profile = document.profile
-    if profile is None or document.is_judged:
-        return profile or UNDETERMINED
-    if profile == UNKNOWN:  # ours, for a version that may not be shown
+def redacted_profile(profile: str, redactor: Redactor) -> str:
+    """The profile that a document names: one that is known, or has the form of one, as it is; any other as a label."""
+    if profile in PROFILES or profile in (UNDETERMINED, UNKNOWN):  # UNKNOWN: ours, for a version not to be shown
         return profile
     standing, _, version = profile.partition("-")
     if standing in ("stable", "draft"):
