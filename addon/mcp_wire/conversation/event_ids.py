@@ -10,7 +10,7 @@ from mcp_wire.conversation.digest import digest
 from mcp_wire.conversation.facts import Event, Exchange, LogicalStream, Session
 from mcp_wire.wire.records import record
 
-MAX_EVENT_IDS_REMEMBERED: Final = 65_536
+MAX_EVENT_IDS_REMEMBERED: Final = 32_768
 MAX_EVENT_ID_BYTES_REMEMBERED: Final = 64 * 1024 * 1024
 """Of the exchanges that the ids belong to, roughly: each id counts as much as its event, which an answer is kept of as
 long, and as the request that began its stream."""

@@ -23,7 +23,9 @@ AMBIGUOUS: Final = "ambiguous"
 
 CURSORS: Final = Memory("cursors that were given", ("cursor_not_issued", "invalid_cursor_wrong_error"))
 SCOPES: Final = Memory("cache scopes of pages", ("cache_scope_inconsistent",))
-UNANSWERED: Final = Memory("lists that were asked for", ("cursor_not_issued", "invalid_cursor_wrong_error"))
+UNANSWERED: Final = Memory(
+    "lists that were asked for and did not come", ("cursor_not_issued", "invalid_cursor_wrong_error")
+)
 QUESTIONS: Final = Memory(
     "unanswered requests for a further page",
     ("cursor_not_issued", "invalid_cursor_wrong_error", "cache_scope_inconsistent"),
@@ -52,7 +54,9 @@ class Pages:
         default_factory=lambda: BoundedTable(MAX_CURSORS_REMEMBERED, memory=CURSORS)
     )
     _unanswered: BoundedTable[bytes, int] = field(
-        default_factory=lambda: BoundedTable(MAX_LISTS_REMEMBERED, memory=UNANSWERED)
+        default_factory=lambda: BoundedTable(
+            MAX_LISTS_REMEMBERED, lambda unanswered: not unanswered, done_is_spent=True, memory=UNANSWERED
+        )
     )
     """List requests whose answer has not been seen: it may have given any cursor."""
     _scopes: BoundedTable[_Key, str] = field(
@@ -105,7 +109,7 @@ class Pages:
     def _provenance(self, where: bytes, cursor: bytes) -> Provenance:
         if (where, cursor) in self._given:
             return "given"
-        is_whole = not self._given.forgotten and not self._unanswered.forgotten
+        is_whole = not self._given.forgotten and not self._unanswered.forgotten_undone
         return "never_given" if is_whole and not self._unanswered.get(where) else "unknown"
 
     def _answer(self, message: Message, call: Call) -> None:
