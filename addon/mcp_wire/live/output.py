@@ -260,6 +260,8 @@ class OutputFolder:
 
     def _unlock(self) -> None:
         if self._lock is not None:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._lock, 0)
             os.close(self._lock)
             self._lock = None
 
