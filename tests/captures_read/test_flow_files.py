@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mitmproxy.flow import Flow
+from mitmproxy.flow import Error, Flow
 from mitmproxy.test import tflow
 
 from mcp_wire.captures.flow_file import FlowFile
@@ -21,7 +21,7 @@ from mcp_wire.live.clock import TICK
 from mcp_wire.live.exchange import Exchanges
 from mcp_wire.live.parts import EndPart, Entry, HeadPart, RequestPart
 from mcp_wire.wire.observation import Observation, RequestSeen, ResponseChunk, ResponseSeen
-from tests.captures_read.sessions import Spoken, flow_file, flow_of, session
+from tests.captures_read.sessions import STARTED_S, Spoken, flow_file, flow_of, session
 
 
 def told(data: bytes) -> tuple[list[Observation], list[str]]:
@@ -140,6 +140,15 @@ def test_a_length_beyond_reason_is_no_length() -> None:
     assert len(left_out) == 1
 
 
+@pytest.mark.parametrize("seconds", [1e13, 1e30, -1e30, float("inf"), float("nan")])
+def test_times_that_are_none_are_left_out(seconds: float) -> None:
+    flows = [flow_of(spoken) for spoken in session()]
+    flows[1].request.timestamp_end = seconds
+    seen, left_out = told(flow_file(flows))
+    assert requests_in(seen) == ["initialize", "tools/call"]
+    assert len(left_out) == 1
+
+
 def test_a_flow_that_is_too_large_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, third = records(map(flow_of, session()))
     monkeypatch.setattr("mcp_wire.captures.flow_file.MAX_FLOW_OCTETS", len(third) - 1)
@@ -185,7 +194,24 @@ def test_the_order_of_the_file_does_not_matter() -> None:
     flows: list[Flow] = [flow_of(spoken) for spoken in session()]
     in_order = list(_entries(flows))
     assert len(in_order) > 6
-    assert list(_entries([tflow.ttcpflow(), *reversed(flows)])) == in_order
+    assert list(_entries([tflow.ttcpflow(), tflow.tudpflow(), *reversed(flows)])) == in_order
+
+
+def test_what_mitmproxy_sent_itself_is_traffic() -> None:
+    """Replayed by a client or from a file: the server, or the client, saw it all the same."""
+    flows = [flow_of(spoken) for spoken in session()]
+    in_order = list(_entries(flows))
+    flows[1].is_replay, flows[2].is_replay = "request", "response"
+    assert list(_entries(flows)) == in_order
+
+
+def test_a_request_that_was_never_answered_is_told() -> None:
+    flows = [flow_of(spoken) for spoken in session()]
+    flows[2].response = None
+    flows[2].error = Error("Connection refused", STARTED_S + 0.4)
+    told_of = list(_entries(flows))[-2:]
+    assert [type(part) for _, _, part in told_of] == [RequestPart, EndPart]
+    assert [at for _, at, _ in told_of] == [300_000, 400_000]
 
 
 def _entries(flows: Iterable[Flow]) -> Iterator[Entry]:

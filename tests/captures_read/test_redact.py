@@ -144,6 +144,18 @@ def test_a_malformed_id_stays_malformed_in_the_same_way(
     assert redact(tmp_path, copy.decode()) == (0, copy)
 
 
+@pytest.mark.parametrize(
+    "profile", ["a\nb", "stable-2025\n", "stable-\u00e9", "", " ", "stable-", "stable- ", "x" * 99, "unknown"]
+)
+def test_a_profile_that_is_none_is_clean_in_a_copy(
+    profile: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    _, copy = redact(tmp_path, transcript(EXCHANGE, profile=profile))
+    assert redact(tmp_path, copy) == (0, copy)
+    assert main(["guard", str(tmp_path / "clean.json")]) == 0
+    assert capfd.readouterr().out == ""
+
+
 def test_the_order_of_the_document_stays(tmp_path: Path) -> None:
     late, early = EXCHANGE | {"id": "x-1", "started_ms": 9}, EXCHANGE | {"id": "x-2", "started_ms": 1}
     _, copy = redact(tmp_path, transcript(late, early))

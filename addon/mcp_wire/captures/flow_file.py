@@ -18,6 +18,7 @@ from mitmproxy.flow import Flow
 from mitmproxy.io import FlowReader
 
 from mcp_wire.captures.stored import LeftOut, Place, StoredExchange, UnreadableCapture
+from mcp_wire.live.clock import Microseconds
 from mcp_wire.live.stored import stored_parts, stored_request, was_observed
 
 MAX_FLOW_OCTETS: Final = 64 * 1024 * 1024
@@ -25,6 +26,9 @@ MAX_FLOW_OCTETS: Final = 64 * 1024 * 1024
 
 GARBAGE_OCTETS: Final = 32 * 1024 * 1024
 """mitmproxy leaves every flow that it has read in a cycle of references. So much is read before those are broken up."""
+
+MAX_TIME_US: Final[Microseconds] = 253_402_300_800_000_000
+"""The end of the year 9999, as in a HAR file."""
 
 _LENGTH: Final = re.compile(rb"([0-9]{1,12}):")
 _LENGTH_OCTETS: Final = 13
@@ -66,6 +70,8 @@ class FlowFile:
                 try:
                     flow = self._flow(offset, size)
                     exchange = exchange_of(flow) if isinstance(flow, http.HTTPFlow) else None
+                except _TimesOutOfRange:
+                    yield LeftOut(where, "its times are none")
                 except _UNREADABLE:
                     yield LeftOut(where, "not a flow that this version of mitmproxy can read")
                 else:
@@ -103,7 +109,14 @@ class FlowFile:
 
 def exchange_of(flow: http.HTTPFlow) -> StoredExchange:
     request = stored_request(flow)
-    return StoredExchange(flow.id, request, tuple(stored_parts(flow, request)), was_observed(flow))
+    parts = tuple(stored_parts(flow, request))
+    if not all(abs(at) <= MAX_TIME_US for at, _ in parts):
+        raise _TimesOutOfRange
+    return StoredExchange(flow.id, request, parts, was_observed(flow))
+
+
+class _TimesOutOfRange(Exception):
+    pass
 
 
 _UNREADABLE: Final = (

@@ -100,6 +100,8 @@ def redacted_profile(profile: str, redactor: Redactor) -> str:
     """The profile that a document names: one that is known, or has the form of one, as it is; any other as a label."""
     if profile in PROFILES or profile in (UNDETERMINED, UNKNOWN):  # UNKNOWN: ours, for a version not to be shown
         return profile
+    if not (profile.isascii() and profile.isprintable()):  # a label would be as malformed, and no name of a profile
+        return UNKNOWN
     standing, _, version = profile.partition("-")
     if standing in ("stable", "draft"):
         return f"{standing}-{redactor.show(Evidence('version', version))}"
