@@ -297,6 +297,7 @@ def test_a_judge_outlives_a_proxy_that_is_killed(tmp_path: Path) -> None:
 
 def test_the_next_proxy_waits_for_the_judge_of_one_that_was_killed(tmp_path: Path) -> None:
     holding: list[Any] = [OutputFolder(tmp_path)]
+    holding[0].expire()
     heard = Heard()
 
     async def use(judge: JudgeProcess) -> None:
