@@ -29,7 +29,9 @@ VALUES: Final[tuple[Any, ...]] = (
     *("2025-11-25", "2026-07-28", "2025-06-18", "1999-01-01", "v1", "complete", "input_required", "object", "string"),
     *("=?base64?YQ==?=", "=?base64?%?=", "https://a.example/b/c", "https://a.example/b", "file:///x", "/rel"),
     *("text", "user", "info", "error", "private", "accept", "form", "url", "YWJj", "YWJj=", "image/png"),
-    *("session-A", "redacted-1", "id-1", -32000, -32020, -32021, -32022, -32601, -32602),
+    *("session-A", "redacted-1", "id-1", "name-1", "cursor-1", "tool-1", "1000000000001", 10**12 + 1, 10.0**12 + 1.5),
+    *("weak-A", "http://host-1.example/redacted-2", "1000-00-01", 91 * 10**14 + 2, 4155551234, 0.4155551234),
+    *(-32000, -32020, -32021, -32022, -32601, -32602),
 )
 NAMES: Final = (
     *(
@@ -49,7 +51,7 @@ NAMES: Final = (
     ),
     *("message", "data", "tools", "content", "type", "progressToken", "requestId", "inputRequests", "inputResponses"),
     *("requestState", "resultType", "ttlMs", "cacheScope", "supported", "x-mcp-header", "inputSchema", "arguments"),
-    *("protocolVersion", "capabilities", "level", "notifications", "resourceSubscriptions"),
+    *("name-1", "redacted-1", "protocolVersion", "capabilities", "level", "notifications", "resourceSubscriptions"),
     *("io.modelcontextprotocol/clientCapabilities", "io.modelcontextprotocol/protocolVersion"),
 )
 HEADER_VALUES: Final = (
@@ -58,6 +60,8 @@ HEADER_VALUES: Final = (
     *("2025-11-25", "2026-07-28", "2025-06-18", "bad", "tools/call", "ping", "=?base64?YQ==?=", "=?base64?%?=", "é"),
     *("a b", " a ", "1", "42", "0", "7", "99999", "gzip", "identity", "nginx", "nginx/1.2", "Apache", "session-A"),
     *("demo17", "12345678901234567", "http://evil.example", "http://localhost:1", "localhost:3000", "example.com"),
+    *("redacted-1", "host-1.example", "weak-A", "cursor-1", "1999-01-01", "9000-00-01", "1000-00-01", "4155551234"),
+    *("1.1 intranet", "max-age=4155551234", "999999999999999", "9999999999999999", "0", "2030-13-45"),
     *("null", "Bearer abc", "Bearer", "no", "yes", "HIT", "POST", "close", "chunked"),
 )
 HEADER_NAMES: Final = (
@@ -74,6 +78,8 @@ LINES: Final = (
         b"id:\n",
         b"retry: x\n",
         b"retry: 10\n",
+        b"retry: 4155551234\n",
+        b"id: cursor-1\n",
         b"event: ping\n",
         b"event: x\n",
         b"\n",

@@ -175,7 +175,7 @@ def test_ids_and_tokens() -> None:
             "params": {"_meta": {"progressToken": identifier}},
         }
 
-    for stays in (0, -7, 1.0, 1.5, None, True, 2**53 + 1):
+    for stays in (0, -7, 1.0, 1.5, None, True, 999_999):
         assert redacted_value(message(stays)) == message(stays)
     assert redacted_value([message("abc"), message("7"), message("abc")]) == [
         message("id-1"),

@@ -96,7 +96,8 @@ def test_names_from_a_file_cannot_play_with_the_terminal() -> None:
     document["tuple"]["client"]["name"] = "\x1b]0;title\x07"
     text = human_report.report_text(NamedReport("a\rb", judged(document)))
     assert all(char.isprintable() or char == "\n" for char in text)
-    assert "\\x1b[2J\\u202eevil\\nid" in text
+    assert "evil" not in text
+    assert "a\\rb: " in text
 
 
 @given(texts)

@@ -14,7 +14,7 @@ from typing import Final
 from mcp_wire.conversation.exchange_reader import ExchangeReader
 from mcp_wire.conversation.facts import Ending, Message, ResponseHead
 from mcp_wire.protocol.meta_keys import META_VERSION
-from mcp_wire.protocol.profiles import MODERN_REVISIONS, PROFILES, Profile, is_date_version, profile_of_revision
+from mcp_wire.protocol.profiles import MODERN_REVISIONS, PROFILES, Profile, could_be_released, profile_of_revision
 from mcp_wire.wire.body import Body
 from mcp_wire.wire.jsonrpc import Envelope, classify
 from mcp_wire.wire.observation import (
@@ -35,13 +35,13 @@ MAX_VERSION_LENGTH: Final = 64
 def profile_name(version: str) -> str:
     """The profile name of a protocol version as named on the wire.
 
-    A version without a profile keeps its name (`stable-2099-01-01`) if it is written as a date, and is `unknown`
-    otherwise: it is never mapped to the nearest known one.
+    A version without a profile keeps its name (`stable-2099-01-01`) if it is a date that a revision can have, and is
+    `unknown` otherwise: it is never mapped to the nearest known one, and what may be anything names no file.
     """
     profile = profile_of_revision(version)
     if profile is not None:
         return profile.name
-    return f"stable-{version}" if is_date_version(version) else UNKNOWN
+    return f"stable-{version}" if could_be_released(version) else UNKNOWN
 
 
 def bundled(name: str) -> Profile | None:

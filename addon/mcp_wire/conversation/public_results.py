@@ -21,6 +21,8 @@ MAX_COMPARED_BYTES: Final = 256 * 1024
 """Of one result; what a larger one says is not compared."""
 PUBLIC_RESULTS: Final = Memory("results that may be cached for everybody", ("public_cache_varies_by_auth",))
 
+MAX_TTL_MS: Final = 24 * 60 * 60 * 1000.0
+"""A longer lifetime counts as a day, which no capture outlasts."""
 ALTERNATIONS: Final = 4
 """Results in turns (A, B, A, B) that show that the credentials, and not the time, make the difference."""
 
@@ -65,7 +67,8 @@ class PublicResults:
         params = {name: value for name, value in call.request.params.items() if name != "_meta"}
         asked = digest(canonical([call.method, params]))
         credentials = authorization_mark(call.request.exchange.request)
-        latest = [*(self._latest.get(asked) or []), Given(credentials, _content(result), message.t_ms, float(ttl))]
+        given = Given(credentials, _content(result), message.t_ms, min(float(ttl), MAX_TTL_MS))
+        latest = [*(self._latest.get(asked) or []), given]
         self._latest.put(asked, latest[-ALTERNATIONS:])
         if len({given.credentials for given in latest}) > 1:
             self._varies[id(message)] = _alternates(latest[-ALTERNATIONS:])

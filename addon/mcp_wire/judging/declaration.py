@@ -41,7 +41,7 @@ RuleSet = Literal["default", "extended"]
 class Evidence:
     """A value from the wire inside a message. It is shown only as far as redaction allows for its `kind`.
 
-    Kinds: `header:<name>`, `method`, `id`, `name`, `uri`, `token`, `cursor`, `session`, `version`, `text`.
+    Kinds: `header:<name>`, `method`, `id`, `name`, `uri`, `token`, `cursor`, `session`, `version`, `code`, `text`.
     """
 
     kind: str

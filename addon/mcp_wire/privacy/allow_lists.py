@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from mcp_wire.protocol.gateways import GATEWAY_PRODUCTS
 from mcp_wire.protocol.schemas import CLOSED_VOCABULARIES
 
 
@@ -91,37 +92,75 @@ WORD_HEADERS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Lower-case header -> words that stay in it (compared without regard to case). Punctuation stays; other words go."""
 
-NUMBER_IN_WORDS: Final = frozenset(
-    {
-        "accept",
-        "accept-encoding",
-        "te",
-        "cache-control",
-        "keep-alive",
-        "x-cache",
-        "cf-cache-status",
-        "x-accel-buffering",
-    }
-)
-"""In these, short numbers stay as well: weights, seconds, hit counts."""
+WEIGHTS: Final = re.compile(r"0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?")
+"""Weights of media types and codings (RFC 9110 12.4.2): whether one is zero decides what is accepted."""
 
-_HTTP_DATE: Final = r"[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
-PATTERN_HEADERS: Final[Mapping[str, re.Pattern[str]]] = {
-    "content-length": re.compile(r"[0-9]{1,15}"),  # compared with the length that was received
-    "age": re.compile(r"[0-9]{1,10}"),  # seconds in an HTTP cache
-    "retry-after": re.compile(rf"[0-9]{{1,10}}|{_HTTP_DATE}"),
-    "date": re.compile(_HTTP_DATE),
-    "expires": re.compile(rf"0|-1|{_HTTP_DATE}"),
-    "access-control-max-age": re.compile(r"-?[0-9]{1,10}"),
-    "x-ratelimit-limit": re.compile(r"[0-9]{1,10}"),  # numbers of the server's own quota
-    "x-ratelimit-remaining": re.compile(r"[0-9]{1,10}"),
-    "ratelimit-limit": re.compile(r"[0-9]{1,10}"),
-    "ratelimit-remaining": re.compile(r"[0-9]{1,10}"),
+_A_DAY: Final = 24 * 60 * 60
+_A_WEEK: Final = 7 * _A_DAY
+_A_YEAR: Final = 365 * _A_DAY
+
+NUMBERS_IN_WORDS: Final[Mapping[str, int]] = {
+    "accept": 99,  # parameters of media types: versions and levels
+    "cache-control": _A_YEAR,  # seconds: no cache keeps anything longer (RFC 9111 5.2.2.1)
+    "keep-alive": _A_DAY,  # seconds, and requests on one connection
+    "x-cache": 9_999,  # hits
+    "x-proxy-cache": 9_999,
+    "cf-cache-status": 9_999,
 }
-"""Lower-case header -> values that stay."""
+"""In these, numbers up to so much stay as well. A larger one counts nothing that anybody has seen: it could be a
+telephone number, say, and becomes `OUT_OF_RANGE`."""
+
+NUMBER_HEADERS: Final[Mapping[str, int]] = {
+    "content-length": 999_999_999,  # octets, compared with those that were received; more has never been one message
+    "age": _A_YEAR,  # seconds in an HTTP cache; rules ask only whether it is zero
+    "retry-after": _A_WEEK,  # seconds
+    "access-control-max-age": _A_WEEK,
+    "x-ratelimit-limit": 999_999,  # the server's own quota
+    "x-ratelimit-remaining": 999_999,
+    "ratelimit-limit": 999_999,
+    "ratelimit-remaining": 999_999,
+}
+"""Lower-case header -> the largest number that stays as its value."""
+
+OUT_OF_RANGE: Final = 999_999_999_999_999
+"""Stands for a larger number: still one, of as many digits as are ever read."""
+
+_HTTP_DATE: Final = re.compile(
+    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), [0-3][0-9] (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) "
+    r"(?:19|20)[0-9]{2} [0-2][0-9]:[0-5][0-9]:[0-6][0-9] GMT"
+)
+DATES: Final[Mapping[str, re.Pattern[str]]] = {
+    "date": _HTTP_DATE,
+    "retry-after": _HTTP_DATE,
+    "expires": re.compile(rf"0|-1|{_HTTP_DATE.pattern}"),
+    "access-control-max-age": re.compile("-1"),
+}
+"""Lower-case header -> values that stay: when a message was sent or grows stale (RFC 9110 5.6.7)."""
 
 PRODUCT_HEADERS: Final = frozenset({"user-agent", "server", "via", "x-powered-by"})
-"""Product tokens (`nginx/1.22`) stay: they say which implementations met. Comments and all else in them go."""
+"""Product tokens with a version (`nginx/1.22`) stay: they say which implementations met. So do those below without one.
+Comments and all else in them go: a bare word may be the name of a machine, a customer or worse (RFC 9110 7.6.3 lets a
+gateway call itself anything in Via)."""
+
+PRODUCTS: Final = frozenset(word for name in GATEWAY_PRODUCTS for word in name.split()) | _words(
+    "aiohttp akamai amazons3 android angie apache apisix applebot asp.net ats awselb axios bigip bun caddy chatgpt "
+    "chrome chromium claude claude-code claude-desktop claude-user claudebot cloudflare cloudfront cloudrun codex "
+    "copilot cowboy curl cursor cypress daphne dart deno dotnet edge electron envoy esf express fastapi fastify "
+    "fastly fastmcp fiddler firefox flask fly frontend gateway gecko gemini go go-http-client google goose granian "
+    "gunicorn gws haproxy heroku hono httpie httpx httpx2 hypercorn hypercorn-h11 hypercorn-h2 insomnia inspector "
+    "istio istio-envoy java java-http-client jetty kestrel koa kong ktor lighttpd litespeed mcp mcp-client mcp- "
+    "gateway mcp-inspector mcp-proxy mcp-remote mcp-server microsoft-azure-application-gateway microsoft-httpapi "
+    "microsoft-iis mitmproxy mozilla netlify netty next.js nginx node node-fetch node.js okhttp openai openresty "
+    "passenger php phusion playwright postman postmanruntime proxy puma python python-aiohttp python-httpx python- "
+    "requests python-urllib python-urllib3 quarkus rails railway railway-edge requests reqwest reverse-proxy ruby "
+    "rust safari socket.io spring squid starlette supabase symfony tengine tomcat traefik twisted twistedweb tyk "
+    "typescript undertow undici unicorn urllib3 uvicorn varnish vercel vert.x vertx vscode waitress webrick werkzeug "
+    "wget windsurf zed"
+)
+"""Names of products, in lower case, that stay without a version."""
+
+BROWSER_COMMENTS: Final = frozenset({"khtml, like gecko", "compatible"})
+"""Comments in product tokens that stay: every browser sends them."""
 
 URL_HEADERS: Final = frozenset({"origin", "referer", "location", "content-location", "access-control-allow-origin"})
 HEADER_LISTS: Final = frozenset(
@@ -137,7 +176,8 @@ HEADER_LISTS: Final = frozenset(
 
 HEADER_NAMES: Final = (
     frozenset(WORD_HEADERS)
-    | frozenset(PATTERN_HEADERS)
+    | frozenset(NUMBER_HEADERS)
+    | frozenset(DATES)
     | PRODUCT_HEADERS
     | URL_HEADERS
     | HEADER_LISTS
@@ -240,11 +280,32 @@ DIALECTS: Final = re.compile(
 )
 """Published meta-schemas."""
 
-PROTOCOL_NUMBERS: Final = _words(
-    "code progress total ttlMs ttl pollInterval priority costPriority speedPriority intelligencePriority maxTokens "
-    "temperature"
-)
-"""Members whose numbers stay: rules compare them, and they count work, milliseconds and preferences."""
+AN_HOUR_MS: Final = 3_600_000
+A_DAY_MS: Final = 24 * AN_HOUR_MS
+A_YEAR_MS: Final = 365 * A_DAY_MS
+"""Delays and lifetimes: any number of milliseconds up to a day stays, beyond it whole hours up to a year."""
+LARGEST_ID: Final = 999_999
+"""Ids of requests and progress tokens are counted up; larger ones are times, random numbers, or anybody's."""
+LARGEST_CODE: Final = 99_999
+"""Error codes: JSON-RPC's are between -32768 and -32000, HTTP's below 600."""
+LARGEST_TOKENS: Final = 9_999_999
+LARGEST_BOUND: Final = 999_999
+KNOWN_BOUNDS: Final = frozenset(2**bits - less for bits in (31, 32, 53, 63, 64) for less in (0, 1))
+"""Bounds in a schema: what people think of, and the ends of machine integers."""
+
+PROTOCOL_NUMBERS: Final[Mapping[str, str]] = {
+    "ttlMs": "milliseconds",  # rules ask for its sign, and whether it is whole
+    "ttl": "milliseconds",
+    "pollInterval": "milliseconds",
+    "priority": "share",  # between 0 and 1, which schemas ask for
+    "costPriority": "share",
+    "speedPriority": "share",
+    "intelligencePriority": "share",
+    "temperature": "share",
+    "maxTokens": "tokens",
+}
+"""Members whose numbers stay, with what they count (`numbers`). Besides these: error codes, ids, and the progress in
+notifications of it, whose order is judged."""
 
 SCHEMA_NUMBERS: Final = _words(
     "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems minProperties "
@@ -269,7 +330,7 @@ SENSITIVE_NAMES: Final = _words(
 MEMBER_NAMES: Final = (
     KNOWN_SCHEMA_KEYWORDS
     | SENSITIVE_NAMES
-    | PROTOCOL_NUMBERS
+    | frozenset(PROTOCOL_NUMBERS)
     | frozenset(ENUMERATED)
     | _words(
         "jsonrpc id method params result error code message data _meta action annotations argument arguments audience "
@@ -311,8 +372,9 @@ META_PREFIX: Final = "io.modelcontextprotocol/"
 PARAMETER_HEADERS: Final = _words("method name")
 """Values of x-mcp-header that stay: rules know them."""
 
-VERSION: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|DRAFT-[0-9]{4}-v[0-9]{1,2}|draft")
-"""Protocol versions are dates (basic/lifecycle#version-negotiation), drafts apart."""
+DRAFT_VERSION: Final = re.compile(r"DRAFT-20[2-9][0-9]-v[0-9]{1,2}|draft")
+"""Protocol versions are dates since 2024 (basic/lifecycle#version-negotiation), drafts apart. A date of any other year
+is not one: it could be somebody's birthday."""
 
 MIME_TYPE: Final = re.compile(r"(?:application|audio|font|image|message|model|multipart|text|video)")
 
@@ -321,13 +383,8 @@ MIME_TYPE: Final = re.compile(r"(?:application|audio|font|image|message|model|mu
 EVENT_TYPES: Final = _words("message endpoint ping error heartbeat keepalive keep-alive open close done")
 COMMENTS: Final = _words("ping pong keepalive keep-alive heartbeat hb ok connected open stream-start stream-end")
 """Texts of comments that keep a connection alive."""
-RETRY: Final = re.compile(r"[-+]?[0-9]{1,9}(?:\.[0-9]{1,3})? ?(?:ms|s|sec|seconds)?")
-"""Delays, well-formed or not."""
-
-# --- HTTP ---
-
-HTTP_VERSION: Final = re.compile(r"(?:HTTP/)?[0-9](?:\.[0-9])?")
-RESET_CODE: Final = re.compile(r"[A-Z][A-Z0-9_]{1,31}|0x[0-9a-f]{1,8}|[0-9]{1,10}")
+MALFORMED_RETRY: Final = re.compile(r"[-+]?[0-9]{1,5}(?:\.[0-9]{1,3})? ?(?:ms|s|sec|seconds)?")
+"""Delays that are no number of milliseconds, though somebody meant one."""
 
 # --- names of exchanges ---
 
@@ -351,10 +408,34 @@ EXCHANGE_WORDS: Final = _words(
     "bad wrong right ok fail failed failing failure success successful accepted accept denied refused rejected "
     "rejection discarded dropped lost redirect redirected auth authorize authorized unauthorized token overlap "
     "overlapping concurrent parallel group sequence step phase part test case demo example fixture sample echo add sum "
-    "answer answered answers ask asked question input output vouched note notes standalone main control normal happy "
-    "path a b c d x y z"
+    "answer answered answers scan write wrote ask asked question input output vouched note notes standalone main "
+    "control normal happy path a b c d x y z"
 )
 """Words of which names of exchanges may be made: of the protocol, of HTTP, and of telling one from another."""
+
+# --- HTTP ---
+
+HTTP_VERSION: Final = re.compile(r"(?:HTTP/)?[0-9](?:\.[0-9])?")
+RESET_CODES: Final = _words(
+    "NO_ERROR PROTOCOL_ERROR INTERNAL_ERROR FLOW_CONTROL_ERROR SETTINGS_TIMEOUT STREAM_CLOSED FRAME_SIZE_ERROR "
+    "REFUSED_STREAM CANCEL COMPRESSION_ERROR CONNECT_ERROR ENHANCE_YOUR_CALM INADEQUATE_SECURITY HTTP_1_1_REQUIRED "
+    "H3_NO_ERROR H3_GENERAL_PROTOCOL_ERROR H3_INTERNAL_ERROR H3_STREAM_CREATION_ERROR H3_CLOSED_CRITICAL_STREAM "
+    "H3_FRAME_UNEXPECTED H3_FRAME_ERROR H3_EXCESSIVE_LOAD H3_ID_ERROR H3_SETTINGS_ERROR H3_MISSING_SETTINGS "
+    "H3_REQUEST_REJECTED H3_REQUEST_CANCELLED H3_REQUEST_INCOMPLETE H3_MESSAGE_ERROR H3_CONNECT_ERROR "
+    "H3_VERSION_FALLBACK ECONNRESET EPIPE ECONNABORTED"
+)
+"""Registered error codes of HTTP/2 and HTTP/3 (RFC 9113 7, RFC 9114 8.1), and the system's words for a reset."""
+RESET_NUMBER: Final = re.compile(r"0x[0-9a-fA-F]{1,4}|[0-9]{1,4}")
+
+REASON_WORDS: Final = EXCHANGE_WORDS | _words(
+    "body bodies captured larger than mib kib bytes octets it came faster could judged judge incomplete "
+    "coding codings content data behind deflate gzip br zstd malformed more window above mib seen did come its another "
+    "addon took file hold does whole tool streamed stored kept keep large small too form have has was were be been "
+    "this that browser har entry encoding encoded base64 text size limit recorded recording capture only part "
+    "beginning let go after judging memory bounded here shown redacted left out cut which reader what can cannot "
+    "unreadable decoded decode charset because compressed exceeds size times time many events unfinished same coded at"
+)
+"""Words of which reasons are made why a body was not captured. Our own are; others' become `not captured`."""
 
 # --- the interoperability tuple ---
 

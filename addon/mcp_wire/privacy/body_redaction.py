@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from mcp_wire.privacy.allow_lists import REASON_WORDS
 from mcp_wire.privacy.json_redaction import JsonRedaction, TooDeepError
 from mcp_wire.privacy.json_text import TOO_DEEP, apply, redact_json
-from mcp_wire.privacy.secret_shapes import has_secret_shape
-from mcp_wire.privacy.values import looks_random
 from mcp_wire.wire.body import NOT_CAPTURED, Body
 from mcp_wire.wire.strict_json import MISSING
 
-_SENTENCE: Final = re.compile(r"[A-Za-z][A-Za-z0-9 ,.;:()'/-]{0,120}")
+_MAX_REASON: Final = 120
+_REASON_DIGITS: Final = 5
+_REASON: Final = re.compile(r"[A-Za-z]+|[0-9]+|[ ,.;:'/-]")
 _NOT_READABLE: Final = TOO_DEEP.decode()
 
 
@@ -37,8 +38,9 @@ def redact_body(body: Body, redaction: JsonRedaction) -> Body:
 
 def _is_plain(reason: str) -> bool:
     """A reason is a sentence of an edge, but a transcript may have come from anywhere."""
-    return (
-        _SENTENCE.fullmatch(reason) is not None
-        and not any(map(looks_random, reason.split()))
-        and not has_secret_shape(reason)
-    )
+    parts = _REASON.findall(reason[: _MAX_REASON + 1])
+    if not reason or len(reason) > _MAX_REASON or "".join(parts) != reason:
+        return False
+    words = [part for part in parts if part.isalnum()]
+    digits = sum(len(word) for word in words if word.isdigit())
+    return digits <= _REASON_DIGITS and all(word.isdigit() or word.lower() in REASON_WORDS for word in words)

@@ -13,15 +13,19 @@ from typing import Final
 
 from mcp_wire.privacy.allow_lists import (
     AUTHENTICATION_SCHEMES,
+    BROWSER_COMMENTS,
     COOKIE_ATTRIBUTES,
+    DATES,
     HEADER_LISTS,
     HEADER_NAME_FAMILIES,
     HEADER_NAMES,
-    NUMBER_IN_WORDS,
-    PATTERN_HEADERS,
+    NUMBER_HEADERS,
+    NUMBERS_IN_WORDS,
+    OUT_OF_RANGE,
     PRODUCT_HEADERS,
+    PRODUCTS,
     URL_HEADERS,
-    VERSION,
+    WEIGHTS,
     WORD_HEADERS,
 )
 from mcp_wire.privacy.json_redaction import JsonRedaction
@@ -36,9 +40,8 @@ MAX_WORDS: Final = 256
 _WORD: Final = re.compile(r"[^\s,;=\"]+")
 _MEDIA_TYPE: Final = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+)/([!#$%&'*+\-.^_`|~0-9A-Za-z]+)")
 _LIST_ITEM: Final = re.compile(r"[^\s,]+")
-_TOO_MANY_DIGITS: Final = 16
-"""A number of more digits than anybody reads becomes one of this many."""
-_SMALL_NUMBER: Final = re.compile(r"[0-9]{1,10}(?:\.[0-9]{0,4})?|\.[0-9]{1,4}")
+_MAX_DIGITS: Final = len(str(OUT_OF_RANGE))
+"""A number of more digits than anybody reads becomes one of as many and one more."""
 _PRODUCT: Final = re.compile(r"\((?:[^()\\]|\\.)*+\)?|[^\s()]+|[()]")
 _PROTOCOL: Final = re.compile(r"(?:HTTP/)?[0-9](?:\.[0-9])?")
 _CREDENTIALS: Final = re.compile(r"([A-Za-z]+)([ \t]+)(.*)", re.DOTALL)
@@ -120,14 +123,11 @@ class HeaderRedaction:
         if key.startswith(PARAM_PREFIX):
             return self._mirrored(value, self._json.free_text)
         if key in WORD_HEADERS:
-            return self._words(value, WORD_HEADERS[key], numbers=key in NUMBER_IN_WORDS)
-        pattern = PATTERN_HEADERS.get(key)
-        if pattern is not None:
-            if pattern.fullmatch(value):
-                return value
-            if value.isascii() and value.isdigit():
-                return ("9" if value.strip("0") else "0") * _TOO_MANY_DIGITS
-            return self._values.text(value)
+            return self._words(value, WORD_HEADERS[key], NUMBERS_IN_WORDS.get(key))
+        if key in NUMBER_HEADERS and value.isascii() and value.isdigit():
+            return _bounded(value, NUMBER_HEADERS[key])
+        if key in DATES and DATES[key].fullmatch(value):
+            return value
         if key in PRODUCT_HEADERS:
             return self._products(value)
         if key in URL_HEADERS:
@@ -140,7 +140,7 @@ class HeaderRedaction:
 
     def version(self, value: str) -> str:
         """A protocol version. What does not look like one gets a label, which does not either."""
-        return value if VERSION.fullmatch(value) else self._values.text(value)
+        return self._values.version(value)
 
     def _line(self, name: str, value: str) -> str:
         inner = value.strip(" \t")
@@ -168,14 +168,16 @@ class HeaderRedaction:
             return value if value.lower() in AUTHENTICATION_SCHEMES else self._values.labels.text(value)
         return found[1] + found[2][:1] + self._values.labels.text(found[3])
 
-    def _words(self, value: str, known: frozenset[str], *, numbers: bool) -> str:
+    def _words(self, value: str, known: frozenset[str], largest: int | None) -> str:
         if value.count(" ") + value.count(",") + value.count(";") > MAX_WORDS:
             return self._values.labels.text(value)
 
         def word(found: re.Match[str]) -> str:
             text = found[0]
-            if text in known or text.lower() in known or (numbers and _SMALL_NUMBER.fullmatch(text)):
+            if text in known or text.lower() in known or ("q" in known and WEIGHTS.fullmatch(text)):
                 return text
+            if largest is not None and text.isascii() and text.isdigit():
+                return _bounded(text, largest)
             media_type = _MEDIA_TYPE.fullmatch(text)
             if media_type is None or "*/*" not in known:
                 return self._values.text(text)
@@ -190,22 +192,29 @@ class HeaderRedaction:
         if value.count(" ") + value.count("(") > MAX_WORDS:
             return self._values.labels.text(value)
 
+        after_name = False
+
         def product(found: re.Match[str]) -> str:
+            nonlocal after_name
             text = found[0]
+            follows, after_name = after_name, False
             if text.startswith("("):
                 inner = text[1:-1] if text.endswith(")") else text[1:]
-                name, slash, version = inner.partition("/")
-                known = slash and is_product_name(name) and is_product_version(version)
+                known = _is_product(inner) or inner.lower() in BROWSER_COMMENTS
                 return f"({inner if known else self._values.labels.text(inner)})"
-            if text == ")" or _PROTOCOL.fullmatch(text) or is_label(text):
-                return self._values.labels.text(text) if is_label(text) else text
             bare = text.rstrip(",;")
+            end = text[len(bare) :]
+            if is_label(bare):
+                return self._values.labels.text(bare) + end
+            if text == ")" or _PROTOCOL.fullmatch(bare) or (follows and is_product_version(bare)):
+                return text
+            if _is_product(bare):
+                after_name = "/" not in bare
+                return text
             name, slash, version = bare.partition("/")
-            if not is_product_name(name) or ("." in name and not slash):  # the latter is a host rather than a product
-                return self._values.labels.text(bare) + text[len(bare) :]
-            if slash and not is_product_version(version):
-                return f"{name}/{self._values.labels.text(version)}" + text[len(bare) :]
-            return text
+            if slash and is_product_name(name) and not _is_host_like(name):
+                return f"{name}/{self._values.labels.text(version)}{end}"
+            return self._values.labels.text(bare) + end
 
         return _PRODUCT.sub(product, value)
 
@@ -223,3 +232,22 @@ class HeaderRedaction:
         if value.lower() not in COOKIE_ATTRIBUTES:
             value = self._values.text(value)
         return before + name + equals + value
+
+
+def _is_product(text: str) -> bool:
+    """`name/version`, or the name of a product that everybody knows."""
+    name, slash, version = text.partition("/")
+    if not slash:
+        return name.lower() in PRODUCTS
+    return is_product_name(name) and not _is_host_like(name) and is_product_version(version)
+
+
+def _is_host_like(name: str) -> bool:
+    return "." in name and name.lower() not in PRODUCTS
+
+
+def _bounded(digits: str, largest: int) -> str:
+    """A number, or what stands for one that is out of range. Zero stays zero, whatever is unreadable unreadable."""
+    if len(digits) > _MAX_DIGITS:
+        return ("9" if digits.strip("0") else "0") * (_MAX_DIGITS + 1)
+    return digits if int(digits) <= largest else str(OUT_OF_RANGE)

@@ -17,8 +17,13 @@ Scalars = (
     Literal[
         "label",
         "free",
-        "number",
+        "progress",
         "id",
+        "code",
+        "milliseconds",
+        "share",
+        "tokens",
+        "bound",
         "method",
         "json_rpc_version",
         "protocol_version",
@@ -46,7 +51,8 @@ Scalars = (
 )
 """What happens to strings and numbers at a place; a set: those words stay, all else gets a label.
 
-Booleans and null stay everywhere. Numbers stay at `number` and `id`; elsewhere they get a label.
+Booleans and null stay everywhere. Numbers stay where they count something, within its range (`numbers`); elsewhere they
+get a label.
 """
 
 Names = Literal["known", "data", "meta"]
@@ -76,7 +82,9 @@ FREE: Final = Place("free")
 FREE.others = FREE
 
 LABEL: Final = Place("label", others=FREE)
-NUMBER: Final = Place("number", others=FREE)
+CODE: Final = Place("code", others=FREE)
+PROGRESS: Final = Place("progress", others=FREE)
+BOUND: Final = Place("bound", others=FREE)
 ID: Final = Place("id", others=FREE)
 METHOD: Final = Place("method", others=FREE)
 JSON_RPC_VERSION: Final = Place("json_rpc_version", others=FREE)
@@ -145,7 +153,7 @@ SCHEMA.members = {
     "const": FREE,
     "default": FREE,
     "examples": FREE,
-    **dict.fromkeys(SCHEMA_NUMBERS, NUMBER),
+    **dict.fromkeys(SCHEMA_NUMBERS, BOUND),
 }
 SCHEMA.others = FREE
 SCHEMA.members = {
@@ -194,7 +202,7 @@ _ENUMERATED: Final = {name: Place(words, others=FREE) for name, words in ENUMERA
 
 PAYLOAD.members = {
     **_ENUMERATED,
-    **dict.fromkeys(PROTOCOL_NUMBERS, NUMBER),
+    **{name: Place(counting, others=FREE) for name, counting in PROTOCOL_NUMBERS.items()},  # type: ignore[arg-type]
     "_meta": META,
     "protocolVersion": PROTOCOL_VERSION,
     "supportedVersions": PROTOCOL_VERSION,
@@ -265,9 +273,15 @@ TOOL_CALL: Final = Place("label", {**PAYLOAD.members, "name": TOOL_NAME}, FREE)
 """Params of tools/call."""
 LOG_MESSAGE: Final = Place("label", {**PAYLOAD.members, "data": FREE}, FREE)
 """Params of notifications/message, whose data may be anything."""
-PARAMS_OF: Final[Mapping[str, Place]] = {"tools/call": TOOL_CALL, "notifications/message": LOG_MESSAGE}
+PROGRESS_MADE: Final = Place("label", {**PAYLOAD.members, "progress": PROGRESS, "total": PROGRESS}, FREE)
+"""Params of notifications/progress: each has to be more than the one before."""
+PARAMS_OF: Final[Mapping[str, Place]] = {
+    "tools/call": TOOL_CALL,
+    "notifications/message": LOG_MESSAGE,
+    "notifications/progress": PROGRESS_MADE,
+}
 
-ERROR: Final = Place("error_word", {"code": NUMBER, "message": LABEL, "data": PAYLOAD}, FREE)
+ERROR: Final = Place("error_word", {"code": CODE, "message": LABEL, "data": PAYLOAD}, FREE)
 
 MESSAGE: Final = Place(
     "label",

@@ -18,11 +18,11 @@ from mcp_wire.privacy.allow_lists import (
     PARAMETER_HEADERS,
     SCHEMA_TYPES,
     SENSITIVE_NAMES,
-    VERSION,
     WORDS_OF_MEDIA_TYPES,
 )
 from mcp_wire.privacy.json_places import CONTENT, FREE, INPUT_REQUEST, MESSAGE, PARAMS_OF, Names, Place, Scalars
 from mcp_wire.privacy.labels import is_label, undecodable_part
+from mcp_wire.privacy.numbers import kept_number
 from mcp_wire.privacy.values import Values, is_product_name, is_product_version, looks_random
 from mcp_wire.protocol.methods import is_defined_anywhere
 from mcp_wire.protocol.mirrored_headers import looks_like_sentinel
@@ -37,7 +37,6 @@ MAX_JSON_TEXT: Final = 1024 * 1024
 MAX_TOOL_NAMES: Final = 10_000
 """Tool names that are kept as they are; further ones get labels."""
 
-_KEPT_INTEGER: Final = 10**19
 _NOTIFICATION: Final = "notifications/"
 _MAX_SPACES: Final = 3
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -48,6 +47,8 @@ _META_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _PLAIN_LABEL: Final = re.compile(r"[a-z]+[- ][A-Z0-9]+")
 _OWN_TRACE_LIST: Final = "redacted="
 _SENSITIVE: Final = frozenset(name.lower() for name in SENSITIVE_NAMES)
+_ADDRESS: Final = re.compile(r"[^@\s]@[^@\s]")
+"""Part of an e-mail address, or of what else names somebody at somewhere."""
 _ORDINAL: Final = re.compile(r"[0-9]+")
 
 
@@ -178,8 +179,14 @@ class JsonRedaction:
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, (int, float, LongInteger)):
-            return value if _number_stays(value, scalars) else self._values.labels.number(value)
+            return self.number(value, scalars)
         return None
+
+    def number(self, value: float | LongInteger, scalars: Scalars) -> int | float:
+        """A number at such a place."""
+        kept = kept_number(value, scalars) if isinstance(scalars, str) else None
+        # Ids are compared over the whole of a conversation.
+        return self._values.labels.number(value, lasting=scalars == "id") if kept is None else kept
 
     def string(self, value: str, scalars: Scalars) -> str:
         """A string at such a place."""
@@ -218,6 +225,8 @@ class JsonRedaction:
                 return self._trace_list(value, valid=is_trace_state(value))
             case "baggage":
                 return self._trace_list(value, valid=is_baggage(value))
+            case "protocol_version":
+                return self._values.version(value)
             case "product":
                 return value if is_product_name(value) else self._values.text(value, "name")
             case _:
@@ -290,7 +299,7 @@ class JsonRedaction:
         own = f"redacted-{trace}"
         if value == _trace(trace) and trace == parent and is_label(own) and self._values.labels.text(own) == own:
             return value
-        ordinal = _ORDINAL.search(self._values.labels.text(value))
+        ordinal = _ORDINAL.search(self._values.labels.text(f"trace {value}"))  # see `Values.version`
         return _trace(int(ordinal[0]) if ordinal else 1)
 
     def _trace_list(self, value: str, *, valid: bool) -> str:
@@ -302,12 +311,6 @@ class JsonRedaction:
         return self._values.text(value)
 
 
-def _number_stays(value: float | LongInteger, scalars: Scalars) -> bool:
-    if scalars not in ("number", "id") or isinstance(value, LongInteger):
-        return False
-    return isinstance(value, float) or abs(value) < _KEPT_INTEGER
-
-
 def _is_tool_name(value: str) -> bool:
     """Also names that no tool should have: what is wrong with them is in their characters."""
     return (
@@ -316,6 +319,8 @@ def _is_tool_name(value: str) -> bool:
         and value == value.strip()
         and value.count(" ") <= _MAX_SPACES
         and "://" not in value
+        and value[0] not in "/\\~"
+        and _ADDRESS.search(value) is None
         and not looks_like_sentinel(value)
         and not is_label(value)
         and not looks_random(value)
@@ -326,8 +331,6 @@ def _stays(value: str, scalars: Scalars) -> bool:
     match scalars:
         case "json_rpc_version":
             return value in JSON_RPC_VERSIONS
-        case "protocol_version":
-            return VERSION.fullmatch(value) is not None
         case "product_version":
             return is_product_version(value)
         case "error_word":

@@ -21,12 +21,10 @@ from mcp_wire.wire.strict_json import MAX_DEPTH, MAX_INTEGER_LENGTH, MISSING, Lo
 TOO_DEEP: Final = b"[" * (MAX_DEPTH + 1)
 """Stands in for a text that nobody reads."""
 
-MAX_KEPT_NUMBER: Final = 32
-"""A number that stays is rewritten when it has more characters: digits can spell anything."""
-
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[^\s\[\]{},:"]++', re.DOTALL)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _NUMBERS: Final = (int, float, LongInteger)
+_NO_NUMBERS: Final = (b"NaN", b"Infinity", b"-Infinity")
 _BYTE_ORDER_MARK: Final = "\ufeff"
 
 
@@ -105,8 +103,7 @@ def _aligned(data: bytes, start: int, end: int, told: list[JsonTree]) -> list[Re
     replacements = []
     changes = iter(told)
     for token, before, after in zip(_TOKEN.finditer(data, start, end), changes, changes, strict=True):
-        # A number that stays is rewritten all the same when it is long.
-        if after is before and (not isinstance(after, _NUMBERS) or token.end() - token.start() <= MAX_KEPT_NUMBER):
+        if after is before and (isinstance(after, bool) or not isinstance(after, _NUMBERS)):
             continue
         written = _written(token[0], before, after)
         if written is not None:
@@ -136,11 +133,12 @@ def _written(token: bytes, before: JsonTree, after: JsonTree) -> bytes | None:
         return with_invalid_bytes(text, token)
     if isinstance(after, bool) or not isinstance(after, _NUMBERS):
         return None
+    # A number that stays is written anew all the same: a mantissa of zero and an exponent can spell anything.
     if isinstance(after, float) and not math.isfinite(after):
-        return None if len(token) <= MAX_KEPT_NUMBER else (b"-1e999" if after < 0 else b"1e999")
-    if before == after and len(token) <= MAX_KEPT_NUMBER:
-        return None
-    return after.text.encode() if isinstance(after, LongInteger) else repr(after).encode()
+        written = token if token in _NO_NUMBERS else b"-1e999" if after < 0 else b"1e999"
+    else:
+        written = after.text.encode() if isinstance(after, LongInteger) else repr(after).encode()
+    return None if written == token else written
 
 
 def _integer(text: str) -> int | LongInteger:

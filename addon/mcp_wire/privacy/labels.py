@@ -101,18 +101,23 @@ class Labels:
             return value
         key = _key(value)
         label = self._identifiers.get(key) or self._texts.get(key)
-        if label is None or (kind == "session" and label != value and _hides_a_fault(value, label)):
+        if label is not None and kind == "session" and label != value and _hides_a_fault(value, label):
+            # Where it is no session id, it keeps the label that it has: event ids are compared with each other.
+            key = _key(f"session {value}")
+            label = self._identifiers.get(key)
+        if label is None:
             label = self._own(value) or self._new(value, kind)
             (self._identifiers if kind in _IDENTIFIERS else self._texts).put(key, label)
         return label
 
-    def number(self, value: float | LongInteger) -> int | float:
+    def number(self, value: float | LongInteger, *, lasting: bool = False) -> int | float:
         """The label of a number, of the same type: equal numbers (1 and 1.0) get equal labels. Not for booleans.
 
         Zero, NaN and infinities stay; a number beyond the integers that doubles keep stays beyond them; the sign stays.
+        `lasting`: it is an id, whose label is kept as long as those of ids that are texts.
         """
-        if type(value) is not int:
-            return self._number(value)
+        if lasting or type(value) is not int:
+            return self._number(value, lasting)
         label = self._recent.get(value)
         if label is None:
             if len(self._recent) >= MAX_RECENT_NUMBERS:
@@ -120,9 +125,9 @@ class Labels:
             label = self._recent[value] = int(self._number(value))
         return label
 
-    def _number(self, value: float | LongInteger) -> int | float:
+    def _number(self, value: float | LongInteger, lasting: bool = False) -> int | float:
         if isinstance(value, LongInteger):
-            return self._numbered(value.text, large=True, negative=value.text.startswith("-"))
+            return self._numbered(value.text, large=True, negative=value.text.startswith("-"), lasting=lasting)
         if value == 0 or (isinstance(value, float) and not math.isfinite(value)):
             return value
         integral = isinstance(value, int) or value.is_integer()
@@ -130,9 +135,11 @@ class Labels:
             return value
         negative = value < 0
         if integral:
-            label = self._numbered(str(int(value)), large=abs(value) > _SAFE_INTEGER, negative=negative)
+            label = self._numbered(
+                str(int(value)), large=abs(value) > _SAFE_INTEGER, negative=negative, lasting=lasting
+            )
             return float(label) if isinstance(value, float) else label
-        label = self._numbered(repr(value), large=False, negative=negative)
+        label = self._numbered(repr(value), large=False, negative=negative, lasting=lasting)
         return label - 0.5 if negative else label + 0.5
 
     def integer_text(self, text: str) -> str | None:
@@ -192,14 +199,16 @@ class Labels:
     def _of(self, prefix: str) -> _Ordinals:
         return self._ordinals.setdefault(prefix, _Ordinals())
 
-    def _numbered(self, text: str, *, large: bool, negative: bool) -> int:
-        key = _key(text)
-        known = self._numbers.get(key)
+    def _numbered(self, text: str, *, large: bool, negative: bool, lasting: bool = False) -> int:
+        key, lasting_key = _key(text), _key(f"number {text}")
+        known = self._numbers.get(key) or self._identifiers.get(lasting_key)
         if known is None:
             ordinal = self._of("large number" if large else "number").next()
             size = LARGE_NUMBER_BASE + 2 * ordinal if large else NUMBER_BASE + ordinal
             known = str(-size if negative else size)
             self._numbers.put(key, known)
+        if lasting:
+            self._identifiers.put(lasting_key, known)
         return int(known)
 
     def _claim_number(self, size: float) -> bool:

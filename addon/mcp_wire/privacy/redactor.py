@@ -11,7 +11,16 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 from mcp_wire.judging.declaration import Evidence
-from mcp_wire.privacy.allow_lists import EVENT_TYPES, HTTP_VERSION, META_KEYS, RESET_CODE, WORDS_OF_METHODS
+from mcp_wire.privacy.allow_lists import (
+    EVENT_TYPES,
+    HTTP_VERSION,
+    META_KEYS,
+    NUMBER_HEADERS,
+    OUT_OF_RANGE,
+    RESET_CODES,
+    RESET_NUMBER,
+    WORDS_OF_METHODS,
+)
 from mcp_wire.privacy.body_redaction import redact_body
 from mcp_wire.privacy.header_redaction import HeaderRedaction, is_mcp_header
 from mcp_wire.privacy.json_redaction import JsonRedaction, JsonTree
@@ -38,6 +47,8 @@ MAX_OPEN_STREAMS: Final = 4_096
 MAX_SHOWN: Final = 200
 """Characters of a value in a message."""
 
+MAX_OCTETS: Final = NUMBER_HEADERS["content-length"]
+
 _TOOL_CALL: Final = "tools/call"
 _LENGTH: Final = re.compile(r"[0-9]{1,15}")
 _FAILED: Final = "redacted"
@@ -56,6 +67,7 @@ class Redactor:
         self._tuple = TupleRedaction(self._values, self._headers)
         self._streams: dict[str, StreamRedaction] = {}
         self._bodies: dict[str, tuple[int, int | None]] = {}  # declared and actual octets, by exchange
+        self._long: dict[str, int] = {}  # declared octets that are out of range
         self.failures = 0
         """Observations that were left without content because redacting them failed."""
 
@@ -132,7 +144,7 @@ class Redactor:
             case ExchangeEnded():
                 observation = self._with_octets(observation)
                 code = observation.reset_code
-                if code is not None and not RESET_CODE.fullmatch(code):
+                if code is not None and code.upper() not in RESET_CODES and not RESET_NUMBER.fullmatch(code):
                     observation = replace(observation, reset_code=self._values.text(code))
                 stream = self._streams.pop(observation.exchange, None)
                 if stream is None or stream.given_up:
@@ -146,6 +158,8 @@ class Redactor:
 
     def _expect_octets(self, head: ResponseSeen) -> None:
         length = head.headers.get("content-length") or ""
+        if _LENGTH.fullmatch(length) and int(length) > MAX_OCTETS and len(self._long) < MAX_OPEN_STREAMS:
+            self._long[head.exchange] = int(length)
         if (
             _LENGTH.fullmatch(length)
             and "content-encoding" not in head.headers
@@ -166,7 +180,13 @@ class Redactor:
         It counts where a length was declared, and the body had it or was cut by the server.
         """
         declared, octets = self._bodies.pop(ended.exchange, (0, None))
-        if octets is None or ended.received_octets is not None:
+        long = self._long.pop(ended.exchange, None)
+        received = ended.received_octets
+        if received is not None and received > MAX_OCTETS:
+            # As much as was declared, or less, or more: that is all that anybody asks.
+            received = OUT_OF_RANGE - 1 if long is not None and received < long else OUT_OF_RANGE
+            return replace(ended, received_octets=received)
+        if octets is None or received is not None:
             return ended
         tells = octets >= declared or ended.ended is Ended.SERVER_CLOSED
         return replace(ended, received_octets=octets) if tells else ended
@@ -225,6 +245,8 @@ class Redactor:
         if not (value is None or isinstance(value, bool | int | float | LongInteger | list | dict)):
             return _FAILED
         tree: JsonTree = value
+        if kind == "code" and isinstance(tree, int | float | LongInteger):
+            return dump_json(self._json.number(tree, "code"))
         redacted = self._json.identifier(tree) if kind in ("id", "token") else self._json.free(tree)
         return dump_json(redacted)  # type: ignore[arg-type]
 

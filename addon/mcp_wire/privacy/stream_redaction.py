@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from mcp_wire.privacy.allow_lists import COMMENTS, EVENT_TYPES, RETRY
+from mcp_wire.privacy.allow_lists import COMMENTS, EVENT_TYPES, MALFORMED_RETRY
 from mcp_wire.privacy.json_redaction import JsonRedaction
 from mcp_wire.privacy.json_text import Replacement, apply, label_bytes, redact_json, redact_lines, with_invalid_bytes
 from mcp_wire.privacy.values import Values
 from mcp_wire.wire.records import record
-from mcp_wire.wire.sse import MAX_EVENT_BYTES, Block, EventStreamReader, split_lines
+from mcp_wire.wire.sse import MAX_EVENT_BYTES, MAX_RETRY_MS, Block, EventStreamReader, split_lines
 
 MAX_WAITING_CHUNKS: Final = 65_536
 """Chunks that wait for one block. Of more, the earliest come out empty, and their bytes with a later one."""
@@ -23,8 +23,7 @@ MAX_WAITING_CHUNKS: Final = 65_536
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _FIELDS: Final = (b"data", b"event", b"id", b"retry")
 _PARTS_OF_FIELDS: Final = frozenset(name[:length] for name in _FIELDS for length in range(1, len(name) + 1))
-_MAX_RETRY_DIGITS: Final = 18
-"""More than any reader keeps apart from the longest delay."""
+_MAX_RETRY_DIGITS: Final = len(str(MAX_RETRY_MS))
 _CONTINUATION: Final = range(0x80, 0xC0)
 
 
@@ -217,8 +216,8 @@ class _Lines:
             elif name == b"retry":
                 text = value.decode("utf-8", "replace")
                 if value.isdigit():
-                    replacements += [] if len(value) <= _MAX_RETRY_DIGITS else _one(at, value, b"9" * _MAX_RETRY_DIGITS)
-                elif not RETRY.fullmatch(text):
+                    replacements += _one(at, value, _delay(value))
+                elif not MALFORMED_RETRY.fullmatch(text):
                     replacements += _one(at, value, self._label(value))
             elif name == b"":
                 replacements += self._kept(at, value, COMMENTS)
@@ -259,6 +258,14 @@ class _Lines:
 
     def _label(self, raw: bytes) -> bytes:
         return label_bytes(raw, self._values.labels)
+
+
+def _delay(digits: bytes) -> bytes:
+    """The delay that a reader takes from it: beyond a day all are the same."""
+    significant = digits.lstrip(b"0")
+    if len(significant) > _MAX_RETRY_DIGITS or int(significant or b"0") > MAX_RETRY_MS:
+        return str(MAX_RETRY_MS).encode()
+    return digits if len(digits) <= _MAX_RETRY_DIGITS else significant or b"0"
 
 
 def _one(at: int, old: bytes, new: bytes) -> list[Replacement]:

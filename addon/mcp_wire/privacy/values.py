@@ -13,6 +13,7 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from mcp_wire.privacy.allow_lists import (
+    DRAFT_VERSION,
     LOOPBACK_HOSTS,
     PATH_WORDS,
     QUERY_NAMES,
@@ -21,6 +22,7 @@ from mcp_wire.privacy.allow_lists import (
 from mcp_wire.privacy.labels import Kind, Labels, is_label, undecodable_part
 from mcp_wire.privacy.secret_shapes import has_secret_shape
 from mcp_wire.protocol.mirrored_headers import content_of_sentinel, looks_like_sentinel, sentinel_around
+from mcp_wire.protocol.profiles import could_be_released, is_date_version, is_modern_version
 
 MAX_URL_LENGTH: Final = 2_048
 MAX_URL_PARTS: Final = 64
@@ -29,6 +31,10 @@ MAX_URL_PARTS: Final = 64
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]{0,31})://([^/?#\\\s]*)([^?#\s]*)(?:\?([^#\s]*))?(?:#(\S*))?")
 _PAIR: Final = re.compile(r"[^&;]+")
 _PORT: Final = re.compile(r"[0-9]{1,5}")
+_MAX_PORT: Final = 65_535
+_OWN_DATE: Final = re.compile(r"[19]([0-9]{3})-00-([0-9]{2})")
+_MAX_DATES: Final = 100_000
+_ORDINAL: Final = re.compile(r"[0-9]+")
 _ORIGIN: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]{0,31})://([^/?#]*)(.*)", re.DOTALL)
 _AUTHORITY: Final = re.compile(r"([^/?#]*@)?(\[[^\]/?#@]*\]?|[^/?#@:]*)(?:(:)([^/?#@]*))?([/?#].*)?", re.DOTALL)
 _HOST_LABEL: Final = re.compile(r"(host-[1-9][0-9]{0,6})\.(?:example|internal|localhost)\ufffd?\ud800?")
@@ -43,11 +49,17 @@ _LONG_WORDS: Final = ("modelcontextprotocol",)
 _HEXADECIMAL: Final = re.compile(r"[0-9a-fA-F]+")
 _CONSONANTS: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{6}", re.IGNORECASE)
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+")
+_MAX_SPACES: Final = 4
 _PRODUCT_NAME: Final = re.compile(r"@?[A-Za-z][A-Za-z0-9_.+/ -]{0,63}")
+_DAY: Final = "20[0-9]{2}[01][0-9][0-3][0-9]"
 _PRODUCT_VERSION: Final = re.compile(
-    r"v?[0-9]{1,8}(?:\.[0-9]{1,5}){0,3}(?:[-.+]?(?:alpha|beta|rc|dev|pre|preview|post|canary|snapshot|a|b|r)\.?[0-9]{0,6}){0,2}",
+    rf"v?(?:[0-9]{{1,4}}|{_DAY})(?:\.(?:[0-9]{{1,5}}|{_DAY})){{0,3}}"
+    rf"(?:[-.+]?(?:alpha|beta|rc|dev|pre|preview|post|canary|snapshot|a|b|r)\.?(?:{_DAY}|[0-9]{{0,4}})){{0,2}}",
     re.IGNORECASE,
 )
+_MAX_VERSION_DIGITS: Final = 14
+_MAX_DIGITS: Final = 8
+"""Digits in a name that people choose: those of `iso8601_to_rfc3339`, and not those of a telephone number."""
 
 
 class Values:
@@ -72,6 +84,25 @@ class Values:
             else:  # UTF-8 bytes that somebody read as Latin-1: the same value as the text that they were
                 return self.text(decoded, kind).encode().decode("latin-1")
         return self.labels.text(value, kind)
+
+    def version(self, value: str) -> str:
+        """A protocol version. What does not look like one gets a label, which does not either.
+
+        A date that no revision can have becomes one that is none in the calendar, as old or as new as it was.
+        """
+        if could_be_released(value) or DRAFT_VERSION.fullmatch(value):
+            return value
+        if not is_date_version(value):
+            return self.text(value)
+        own = _OWN_DATE.fullmatch(value)
+        if own is not None:
+            plain = f"redacted-{int(own[1] + own[2])}"
+            if is_label(plain) and self.labels.text(plain) == plain:
+                return value
+        # A key of their own keeps dates from sharing the number of a label of another kind.
+        ordinal = _ORDINAL.search(self.labels.text(f"date {value}"))
+        count = int(ordinal[0]) % _MAX_DATES if ordinal else 0
+        return f"{9 if is_modern_version(value) else 1}{count // 100:03d}-00-{count % 100:02d}"
 
     def uri(self, value: str) -> str:
         """A URI or a reference to one."""
@@ -116,6 +147,8 @@ class Values:
         userinfo, host, colon, port, rest = found.groups(default="")
         if port and not _PORT.fullmatch(port):
             port = self.labels.text(port)
+        elif port and int(port) > _MAX_PORT:
+            port = "99999"
         if rest:
             rest = rest[0] + self.labels.text(rest[1:])
         user = f"{self.labels.text(userinfo[:-1])}@" if userinfo else ""
@@ -223,6 +256,8 @@ def looks_random(text: str) -> bool:
     numbers = [word for word in words if word[0].isdigit()]
     if any(len(word) > 18 for word in words) or any(len(word) > 4 for word in numbers) or len(numbers) > 3:
         return True
+    if sum(map(len, numbers)) > _MAX_DIGITS:
+        return True
     chunks = _CHUNK.findall(text)
     if text.lower() != text != text.upper():
         # Keys in URL-safe Base64 have hyphens and underscores in them; names with both are seldom in mixed case.
@@ -245,11 +280,13 @@ def _is_random_chunk(chunk: str) -> bool:
 
 def is_product_name(text: str) -> bool:
     """A name of software: words, and nothing that could be a key."""
-    return _PRODUCT_NAME.fullmatch(text) is not None and not looks_random(text)
+    return _PRODUCT_NAME.fullmatch(text) is not None and text.count(" ") <= _MAX_SPACES and not looks_random(text)
 
 
 def is_product_version(text: str) -> bool:
-    return len(text) <= 40 and _PRODUCT_VERSION.fullmatch(text) is not None
+    if len(text) > 40 or _PRODUCT_VERSION.fullmatch(text) is None:
+        return False
+    return sum(map(str.isdigit, text)) <= _MAX_VERSION_DIGITS
 
 
 def _parts(value: str) -> int:

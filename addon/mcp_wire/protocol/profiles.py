@@ -17,6 +17,7 @@ SESSION_REVISIONS: Final = (R2025_03_26, R2025_06_18, R2025_11_25)
 MODERN_REVISIONS: Final = (R2026_07_28,)
 
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_RELEASE: Final = re.compile(r"20(?:2[4-9]|[3-9][0-9])-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])")
 
 UNDETERMINED: Final = "undetermined"
 """The `profile` of a transcript whose traffic never named a revision: only version-neutral rules speak."""
@@ -58,6 +59,11 @@ PROFILES: Final[dict[str, Profile]] = {
 def is_date_version(version: str) -> bool:
     """Written as every released version is (YYYY-MM-DD)."""
     return _DATE.fullmatch(version) is not None
+
+
+def could_be_released(version: str) -> bool:
+    """A date on which a revision can have been released: any of this century since the first, in 2024."""
+    return _RELEASE.fullmatch(version) is not None
 
 
 def is_modern_version(version: str) -> bool:

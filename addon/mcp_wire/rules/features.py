@@ -8,7 +8,7 @@ from typing import Final
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Message
 from mcp_wire.conversation.log_levels import LOG_LEVELS
-from mcp_wire.judging.declaration import SATISFIED, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, Evidence, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.error_codes import INVALID_PARAMS, METHOD_NOT_FOUND, URL_ELICITATION_REQUIRED
 from mcp_wire.protocol.meta_keys import META_CLIENT_CAPABILITIES, META_LOG_LEVEL
 from mcp_wire.protocol.methods import Capability, declares
@@ -103,7 +103,8 @@ def unknown_level_is_refused(message: Message, conversation: Conversation) -> Ve
     elif conversation.is_modern and not is_proven(conversation):
         yield UNPROVEN
     elif message.is_error:
-        yield Violated(message.path, f"An unknown log level was refused with {message.error_code}, not with -32602.")
+        code = Evidence("code", message.error_code)
+        yield Violated(message.path, "An unknown log level was refused with {}, not with -32602.", (code,))
     else:
         yield Violated(message.path, "An unknown log level was accepted.")
 

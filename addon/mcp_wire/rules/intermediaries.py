@@ -25,6 +25,8 @@ DROPS_THE_BODY: Final = frozenset({301, 302, 303})
 KEEPS_THE_BODY: Final = frozenset({307, 308})
 LIVE_STREAM_MS: Final = 1_000.0
 """Events this far apart were not all known when the head was sent."""
+UNLIKELY_OCTETS: Final = 1_000_000_000
+"""So much is missing of no message: such a Content-Length is no length, and is not shown."""
 HARMLESS_RESETS: Final = frozenset({"CANCEL", "NO_ERROR", "0x0", "0x8", "0", "8"})
 """With these a client leaves (RFC 9113 7)."""
 UNPROCESSED: Final = frozenset({"REFUSED_STREAM", "0x7", "7"})
@@ -239,7 +241,8 @@ def response_comes_to_its_end(ending: Ending, conversation: Conversation) -> Ver
     if ending.ended is Ended.SERVER_RESET:
         yield Violated(ending.path, "The response was reset before its end.", level=harmless)
     elif short is not None:
-        yield Violated(ending.path, f"The response ended {short} octets short of its Content-Length.", level=harmless)
+        shown = f"{short} octets" if short < UNLIKELY_OCTETS else "far"
+        yield Violated(ending.path, f"The response ended {shown} short of its Content-Length.", level=harmless)
     elif ending.ended is Ended.SERVER_CLOSED and _has_an_end_of_its_own(head):
         yield Violated(ending.path, "The connection was closed before the end of the response.", level=harmless)
     elif ending.ended is None and ending.disconnected:

@@ -7,8 +7,8 @@ from typing import Final, Literal, NamedTuple
 
 from mcp_wire.wire.records import record
 
-MAX_RETRY_MS: Final = 2**53 - 1
-"""A larger `retry` is clamped: the largest integer that every JSON reader keeps exactly (some 285 000 years)."""
+MAX_RETRY_MS: Final = 24 * 60 * 60 * 1000
+"""A larger `retry` counts as a day: nobody waits for longer, and a larger number means something else."""
 
 FieldKind = Literal["event", "data", "id", "retry", "comment", "ignored"]
 FieldFault = Literal["invalid_utf8", "misplaced_bom", "nul", "not_digits"]
