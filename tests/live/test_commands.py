@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import urllib.error
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -97,7 +98,7 @@ def test_what_convert_makes_is_what_the_command_makes(web: Web, tmp_path: Path) 
     web.call("save.file", "@all", str(flows))
     for count in (1, 2):
         web.call("mcp.convert", str(folder), "@all")
-        web.until(lambda count=count: said(web, f"The transcripts in {folder}: written.") == count or None)
+        web.until(partial(said_so_often, web, f"The transcripts in {folder}: written.", count))
     made = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert main(["convert", str(flows), "--output", str(tmp_path / "by hand")]) == 0
     by_hand = {path.name: path.read_bytes() for path in (tmp_path / "by hand").iterdir()}
@@ -112,6 +113,10 @@ def test_what_convert_makes_is_what_the_command_makes(web: Web, tmp_path: Path) 
 def said(web: Web, words: str) -> int:
     """How many lines of the event log hold these words."""
     return sum(words in json.dumps(line, ensure_ascii=False) for line in web.get("/events"))
+
+
+def said_so_often(web: Web, words: str, count: int) -> bool | None:
+    return said(web, words) == count or None
 
 
 def test_flows_without_mcp_are_said(web: Web, tmp_path: Path) -> None:
