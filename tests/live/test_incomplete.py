@@ -163,6 +163,22 @@ def test_a_script_that_is_loaded_again_and_one_that_is_gone(tmp_path: Path) -> N
         ]
 
 
+def test_a_script_that_cannot_start_again(tmp_path: Path) -> None:
+    script = tmp_path / "addon" / "mcp_conformance.py"
+    script.parent.mkdir()
+    script.write_text(f"import sys\nsys.path.insert(0, {str(ADDON.parent)!r})\n{ADDON.read_text()}")
+    with started(tmp_path, script=script) as run:
+        run.call()
+        shutil.rmtree(run.output)
+        run.output.write_text("not a folder")
+        os.utime(script)
+        run.wait(lambda: "mcp_conformance.py observes nothing." in run.said)
+        assert "is refused: allowed is the name of a folder, existing or new." in run.said
+        run.call()
+        assert run.end() == incomplete(run)
+    assert run.output.read_text() == "not a folder"
+
+
 def test_a_whole_record_ends_with_0_and_a_second_proxy_stays_out(tmp_path: Path) -> None:
     second_folder = tmp_path / "second"
     second_folder.mkdir()
