@@ -105,6 +105,8 @@ def test_gateways_stay_recognisable() -> None:
         ("Accept-Encoding", f"gzip;q=0.8, br;q={PHONE}", "gzip;q=0.8, br;q=redacted-1"),
         ("TE", f"trailers;q=0.5, {PHONE}", "trailers;q=0.5, redacted-1"),
         ("Keep-Alive", f"timeout=5, max={PHONE}", "timeout=5, max=OUT"),
+        ("Cache-Control", "max-age=86399, stale-if-error=20411231", "max-age=86399, stale-if-error=20408400"),
+        ("Age", "123456", "122400"),
         ("Cache-Control", f"max-age=31536000, s-maxage={PHONE}", "max-age=31536000, s-maxage=OUT"),
         ("X-Accel-Buffering", "1234", "redacted-1"),
         ("X-Cache", f"HIT, {PHONE}", "HIT, OUT"),
@@ -139,10 +141,10 @@ def test_numbers_and_dates_in_header_fields(name: str, value: str, shown: str) -
     ("line", "shown"),
     [
         (b"retry: 5000", b"retry: 5000"),
-        (b"retry: 86400000", b"retry: 86400000"),
-        (b"retry: 86400001", b"retry: 86400000"),
-        (b"retry: 4155551234", b"retry: 86400000"),
-        (b"retry: 0004155551234", b"retry: 86400000"),
+        (b"retry: 3600000", b"retry: 3600000"),
+        (b"retry: 3600001", b"retry: 3600000"),
+        (b"retry: 4155551234", b"retry: 3600000"),
+        (b"retry: 0004155551234", b"retry: 3600000"),
         (b"retry: 00000000000003", b"retry: 3"),
         (b"retry: 0000000000", b"retry: 0"),
         (b"retry: 5s", b"retry: 5s"),
@@ -230,6 +232,8 @@ def test_an_id_keeps_its_label_however_many_numbers_follow(monkeypatch: pytest.M
         ("iso8601_to_rfc3339", True),
         ("@scope/tool", True),
         ("call 415 555 1234", False),
+        ("555-1234", False),
+        ("Alice Smith likes cats", False),
         ("ssn-123-45-6789", False),
         ("mail alice@acme.example", False),
         ("/home/alice/tool", False),
@@ -239,6 +243,17 @@ def test_an_id_keeps_its_label_however_many_numbers_follow(monkeypatch: pytest.M
 def test_names_of_tools(name: str, stays: bool) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name}}
     assert (message(call) == call) == stays
+
+
+def test_a_mirrored_name_stays_only_where_it_is_known_to_be_a_tools() -> None:
+    def shown(body: Body, *lines: tuple[str, str]) -> str | None:
+        (seen,) = redact([request(body, [*lines, ("Mcp-Name", "alice")])])
+        assert isinstance(seen, RequestSeen)
+        return seen.headers.get("mcp-name")
+
+    assert shown(Body.of_text('{"jsonrpc": "2.0", "met')) == "name-1"
+    assert shown(Body.of_text('{"jsonrpc": "2.0", "met'), ("Mcp-Method", "prompts/get")) == "name-1"
+    assert shown(Body.of_text('{"jsonrpc": "2.0", "met'), ("Mcp-Method", "tools/call")) == "alice"
 
 
 @pytest.mark.parametrize(
@@ -254,7 +269,10 @@ def test_versions(version: str) -> None:
     assert is_product_version(version)
 
 
-@pytest.mark.parametrize("version", [PHONE, "12345678", "1.4155551234", "12345.12345.12345.12345", "1.0-rc4155551"])
+@pytest.mark.parametrize(
+    "version",
+    [PHONE, "10.1.2.3", "192.168.0.17", "12345678", "1.4155551234", "12345.12345.12345.12345", "1.0-rc4155551"],
+)
 def test_numbers_that_are_no_versions(version: str) -> None:
     assert not is_product_version(version)
 

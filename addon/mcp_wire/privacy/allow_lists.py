@@ -122,6 +122,9 @@ NUMBER_HEADERS: Final[Mapping[str, int]] = {
 }
 """Lower-case header -> the largest number that stays as its value."""
 
+SECONDS: Final = frozenset({"age", "cache-control", "retry-after", "access-control-max-age"})
+"""In these, numbers count seconds: beyond a day, whole hours are told and no more."""
+
 OUT_OF_RANGE: Final = 999_999_999_999_999
 """Stands for a larger number: still one, of as many digits as are ever read."""
 

@@ -24,6 +24,7 @@ from mcp_wire.privacy.allow_lists import (
     OUT_OF_RANGE,
     PRODUCT_HEADERS,
     PRODUCTS,
+    SECONDS,
     URL_HEADERS,
     WEIGHTS,
     WORD_HEADERS,
@@ -42,6 +43,8 @@ _MEDIA_TYPE: Final = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+)/([!#$%&'*+\-.^_
 _LIST_ITEM: Final = re.compile(r"[^\s,]+")
 _MAX_DIGITS: Final = len(str(OUT_OF_RANGE))
 """A number of more digits than anybody reads becomes one of as many and one more."""
+_AN_HOUR: Final = 60 * 60
+_A_DAY: Final = 24 * _AN_HOUR
 _PRODUCT: Final = re.compile(r"\((?:[^()\\]|\\.)*+\)?|[^\s()]+|[()]")
 _PROTOCOL: Final = re.compile(r"(?:HTTP/)?[0-9](?:\.[0-9])?")
 _CREDENTIALS: Final = re.compile(r"([A-Za-z]+)([ \t]+)(.*)", re.DOTALL)
@@ -123,9 +126,9 @@ class HeaderRedaction:
         if key.startswith(PARAM_PREFIX):
             return self._mirrored(value, self._json.free_text)
         if key in WORD_HEADERS:
-            return self._words(value, WORD_HEADERS[key], NUMBERS_IN_WORDS.get(key))
+            return self._words(value, WORD_HEADERS[key], NUMBERS_IN_WORDS.get(key), seconds=key in SECONDS)
         if key in NUMBER_HEADERS and value.isascii() and value.isdigit():
-            return _bounded(value, NUMBER_HEADERS[key])
+            return _bounded(value, NUMBER_HEADERS[key], seconds=key in SECONDS)
         if key in DATES and DATES[key].fullmatch(value):
             return value
         if key in PRODUCT_HEADERS:
@@ -168,7 +171,7 @@ class HeaderRedaction:
             return value if value.lower() in AUTHENTICATION_SCHEMES else self._values.labels.text(value)
         return found[1] + found[2][:1] + self._values.labels.text(found[3])
 
-    def _words(self, value: str, known: frozenset[str], largest: int | None) -> str:
+    def _words(self, value: str, known: frozenset[str], largest: int | None, *, seconds: bool) -> str:
         if value.count(" ") + value.count(",") + value.count(";") > MAX_WORDS:
             return self._values.labels.text(value)
 
@@ -177,7 +180,7 @@ class HeaderRedaction:
             if text in known or text.lower() in known or ("q" in known and WEIGHTS.fullmatch(text)):
                 return text
             if largest is not None and text.isascii() and text.isdigit():
-                return _bounded(text, largest)
+                return _bounded(text, largest, seconds=seconds)
             media_type = _MEDIA_TYPE.fullmatch(text)
             if media_type is None or "*/*" not in known:
                 return self._values.text(text)
@@ -246,8 +249,11 @@ def _is_host_like(name: str) -> bool:
     return "." in name and name.lower() not in PRODUCTS
 
 
-def _bounded(digits: str, largest: int) -> str:
+def _bounded(digits: str, largest: int, *, seconds: bool) -> str:
     """A number, or what stands for one that is out of range. Zero stays zero, whatever is unreadable unreadable."""
     if len(digits) > _MAX_DIGITS:
         return ("9" if digits.strip("0") else "0") * (_MAX_DIGITS + 1)
-    return digits if int(digits) <= largest else str(OUT_OF_RANGE)
+    number = int(digits)
+    if number > largest:
+        return str(OUT_OF_RANGE)
+    return str(number - number % _AN_HOUR) if seconds and number > _A_DAY else digits

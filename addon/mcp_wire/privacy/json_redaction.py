@@ -38,7 +38,7 @@ MAX_TOOL_NAMES: Final = 10_000
 """Tool names that are kept as they are; further ones get labels."""
 
 _NOTIFICATION: Final = "notifications/"
-_MAX_SPACES: Final = 3
+_MAX_SPACES: Final = 1
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _NO_TOKEN: Final = "("
 _SECRET: Final = "-secret"
@@ -316,6 +316,7 @@ def _is_tool_name(value: str) -> bool:
     return (
         0 < len(value) <= MAX_TOOL_NAME_LENGTH
         and value.isprintable()
+        and any(map(str.isalpha, value))
         and value == value.strip()
         and value.count(" ") <= _MAX_SPACES
         and "://" not in value

@@ -252,12 +252,12 @@ class Redactor:
 
 
 def _may_call_tool(request: RequestSeen) -> bool:
-    """By the method in its body, failing that by its header; where neither tells, nothing is said against it."""
+    """By the method in its body, failing that by its header. Where neither tells, it may name a prompt or a file."""
     value = request.body.value
     for method in (value.get("method") if isinstance(value, dict) else None, request.headers.get("mcp-method")):
         if isinstance(method, str) and is_defined_anywhere(method):
             return method == _TOOL_CALL
-    return True
+    return False
 
 
 def _chunks(exchange: str, chunks: list[Redacted]) -> list[Observation]:

@@ -261,7 +261,7 @@ class _Lines:
 
 
 def _delay(digits: bytes) -> bytes:
-    """The delay that a reader takes from it: beyond a day all are the same."""
+    """The delay that a reader takes from it: beyond an hour all are the same."""
     significant = digits.lstrip(b"0")
     if len(significant) > _MAX_RETRY_DIGITS or int(significant or b"0") > MAX_RETRY_MS:
         return str(MAX_RETRY_MS).encode()

@@ -286,7 +286,8 @@ def is_product_name(text: str) -> bool:
 def is_product_version(text: str) -> bool:
     if len(text) > 40 or _PRODUCT_VERSION.fullmatch(text) is None:
         return False
-    return sum(map(str.isdigit, text)) <= _MAX_VERSION_DIGITS
+    address = _address(text)
+    return sum(map(str.isdigit, text)) <= _MAX_VERSION_DIGITS and not (address and address.is_private)
 
 
 def _parts(value: str) -> int:

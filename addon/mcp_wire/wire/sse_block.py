@@ -7,8 +7,8 @@ from typing import Final, Literal, NamedTuple
 
 from mcp_wire.wire.records import record
 
-MAX_RETRY_MS: Final = 24 * 60 * 60 * 1000
-"""A larger `retry` counts as a day: nobody waits for longer, and a larger number means something else."""
+MAX_RETRY_MS: Final = 60 * 60 * 1000
+"""A larger `retry` counts as an hour: no client waits for longer, and a larger number means something else."""
 
 FieldKind = Literal["event", "data", "id", "retry", "comment", "ignored"]
 FieldFault = Literal["invalid_utf8", "misplaced_bom", "nul", "not_digits"]
