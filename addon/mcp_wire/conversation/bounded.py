@@ -18,7 +18,7 @@ OLDEST_ASKED: Final = 64
 MIB: Final = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Memory:
     """One kind of evidence. `what` is a plural, as in "not all {what} could be kept".
 
@@ -33,7 +33,7 @@ class Memory:
     told_by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Loss:
     """Something that a limit made unknown: of which kind, and beyond which limit (in words, with its number)."""
 
@@ -65,7 +65,7 @@ class Limit:
 class BoundedTable[Key: Hashable, Value]:
     """A mapping in order of insertion, bounded in entries and, if asked, in the weight of what it holds.
 
-    Beyond a ceiling the oldest entry that `is_done` goes, else the oldest. `forgotten` counts what went: from then on
+    Beyond a ceiling an entry goes that `is_done`, if one of the `oldest_asked` is, else the oldest. `forgotten` counts what went: from then on
     "was never there" can no longer be said of this table; `forgotten_undone` counts what was not done. `memory`: what a
     conversation remembers in it. `done_is_spent`: nothing will ask for an entry that is done, so that it is no loss.
     """
@@ -74,6 +74,7 @@ class BoundedTable[Key: Hashable, Value]:
         "_ceiling",
         "_entries",
         "_is_done",
+        "_oldest_asked",
         "_weight",
         "_weight_ceiling",
         "_weights",
@@ -89,11 +90,13 @@ class BoundedTable[Key: Hashable, Value]:
         is_done: Callable[[Value], bool] | None = None,
         *,
         done_is_spent: bool = False,
+        oldest_asked: int = OLDEST_ASKED,
         weight_ceiling: int | None = None,
         memory: Memory | None = None,
     ) -> None:
         self._ceiling = ceiling
         self._is_done = is_done
+        self._oldest_asked = oldest_asked
         self.done_is_spent = done_is_spent
         self._weight_ceiling = weight_ceiling
         self._entries: OrderedDict[Key, Value] = OrderedDict()
@@ -149,7 +152,7 @@ class BoundedTable[Key: Hashable, Value]:
 
     def _next_victim(self) -> Key:
         if self._is_done is not None:
-            for key, value in islice(self._entries.items(), OLDEST_ASKED):
+            for key, value in islice(self._entries.items(), self._oldest_asked):
                 if self._is_done(value):
                     return key
         return next(iter(self._entries))

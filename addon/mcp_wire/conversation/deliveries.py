@@ -51,6 +51,7 @@ class Deliveries:
             MAX_DELIVERIES_REMEMBERED,
             is_done=_are_spent,
             done_is_spent=True,
+            oldest_asked=1,
             weight_ceiling=MAX_DELIVERED_BYTES_REMEMBERED,
             memory=DELIVERIES,
         )

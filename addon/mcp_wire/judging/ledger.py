@@ -149,14 +149,14 @@ class Ledger:
     def forgotten(self, loss: Loss, times: int, path: str, exchange: str | None) -> Finding | None:
         """A limit made something unknown, which no rule in force may have a use for. Reported once a kind, counted."""
         memory = loss.memory
-        asking = [code for code in memory.rules if code in self.coverage]
-        if not asking and not memory.follows:
-            return None
         key = (EVIDENCE_FORGOTTEN, "", "", memory.what)
         known = self._entries.get(key)
         if known is not None:
             known.finding.count += times
             known.finding.last_path = path
+            return None
+        asking = [code for code in memory.rules if code in self.coverage]
+        if not asking and not memory.follows:
             return None
         follows = memory.follows or f"Where the rest would be needed, nothing is said by {_named(asking)}."
         finding = Finding(
