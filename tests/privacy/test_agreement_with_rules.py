@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_wire.privacy import labels as label_module
+from mcp_wire.protocol.hosts import is_loopback
 from mcp_wire.protocol.secret_names import names_a_secret
 from mcp_wire.rules import request_metadata, security
 from mcp_wire.wire.body import Body
@@ -123,7 +124,7 @@ def test_origins_and_hosts(origin: str, host: str, scheme: str) -> None:
     assert (after[0] == after[1]) == (before[0] == before[1])
     for old, new in zip(before, after, strict=True):
         if old is not None and new is not None:
-            assert security._is_loopback(new) == security._is_loopback(old)
+            assert is_loopback(new) == is_loopback(old)
     assert new_origin.startswith(scheme) or scheme == "acme://"
     assert redact([seen]) == [seen]
 

@@ -32,7 +32,7 @@ from mcp_wire.live.clock import Microseconds
 from mcp_wire.live.directory import Origin
 from mcp_wire.live.parts import MAX_BODY_OCTETS, TOO_LARGE, Ending, EndPart, HeadPart, LostPart, Part, RequestPart
 from mcp_wire.live.recognition import endpoint_of
-from mcp_wire.transcript.forms import BODYLESS_METHODS, BODYLESS_STATUSES, says_empty
+from mcp_wire.transcript.forms import BODYLESS_METHODS, BODYLESS_STATUSES, says_empty, scheme_of
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.media_types import essence
 from mcp_wire.wire.observation import Ended
@@ -44,6 +44,7 @@ MAX_MILLISECONDS: Final = 1e12
 
 MITMPROXY: Final = "mitmproxy"
 """Its name as a producer, in lower case."""
+THIS_TOOL: Final = "mcp-conformance"
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FRACTION: Final = re.compile(r":[0-9]{2}\.([0-9]{1,6})")
@@ -79,6 +80,7 @@ class _Entry:
         self._entry = entry
         self._identity = identity
         self._from_mitmproxy = creator == MITMPROXY
+        self._from_this_tool = creator == THIS_TOOL
         self._request = _object(entry, "request", "it has no request")
         self._begun_us, resolution_us = _date(entry.get("startedDateTime"))
         # mitmproxy leaves the fraction out where it is zero.
@@ -110,7 +112,9 @@ class _Entry:
         connection = self._entry.get("_connectionId")
         known = isinstance(connection, str) and connection not in ("", "0")
         origin = Origin(endpoint, f"connection-{connection}" if known else self._identity, version or None)
-        return RequestPart(origin, method, target, version, lines, raw, why_not, decoded=True)
+        # A proxy may have written down the URL for which it asked itself.
+        scheme = None if self._from_mitmproxy or self._from_this_tool else scheme_of(origin.endpoint.partition(":")[0])
+        return RequestPart(origin, method, target, version, lines, raw, why_not, decoded=True, scheme=scheme)
 
     def _request_body(self, method: str, lines: Headers) -> tuple[bytes | None, str]:
         posted = self._request.get("postData")

@@ -48,6 +48,7 @@ class ExchangeReader:
         exchange.request = request = Request(
             exchange, seen.t_ms, seen.method, seen.path, seen.headers, seen.body, seen.http_version
         )
+        request.scheme = seen.scheme
         request.messages = messages_of(seen.body.value, exchange, seen.t_ms, "client", request.body_path)
         yield request
         yield from request.messages

@@ -18,7 +18,7 @@ from mcp_wire.wire.body import Body
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.jsonrpc import Envelope
 from mcp_wire.wire.media_types import essence
-from mcp_wire.wire.observation import Ended, Milliseconds
+from mcp_wire.wire.observation import Ended, Milliseconds, Scheme
 from mcp_wire.wire.sse import Block
 from mcp_wire.wire.strict_json import MISSING, JsonReading, JsonValue, canonical
 
@@ -200,6 +200,8 @@ class Request:
     body: Body
     http_version: str | None
     messages: tuple[Message, ...] = ()
+    scheme: Scheme | None = None
+    """That of the URL which the client asked for, where that is known."""
 
     @property
     def headers_path(self) -> str:

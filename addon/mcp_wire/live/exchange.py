@@ -111,7 +111,16 @@ class _Exchange:
         if not part.exact_scope and is_foreign(part.headers, body):
             self.is_foreign = True
             return
-        yield RequestSeen(self.name, milliseconds(at), part.method, part.target, part.headers, body, part.http_version)
+        yield RequestSeen(
+            self.name,
+            milliseconds(at),
+            part.method,
+            part.target,
+            part.headers,
+            body,
+            part.http_version,
+            scheme=part.scheme,
+        )
 
     def _chunk(self, at: Microseconds, data: bytes) -> Iterator[Observation]:
         if self._failed or not self._headed:

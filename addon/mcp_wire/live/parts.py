@@ -8,7 +8,7 @@ from typing import Final
 from mcp_wire.live.clock import Microseconds
 from mcp_wire.live.directory import Origin
 from mcp_wire.wire.headers import Headers
-from mcp_wire.wire.observation import Ended
+from mcp_wire.wire.observation import Ended, Scheme
 
 MAX_BODY_OCTETS: Final = 16 * 1024 * 1024
 """A larger body is passed on like any other and is "not captured"."""
@@ -30,7 +30,7 @@ class RequestPart:
     """A request. `raw` None: its body was not captured, for the reason given.
 
     `exact_scope`: the operator chose it, so that its body is not asked whether it is MCP. `decoded`: the content coding
-    is undone already, whatever the headers say.
+    is undone already, whatever the headers say. `scheme`: that of the URL which the client itself asked for.
     """
 
     origin: Origin
@@ -42,6 +42,7 @@ class RequestPart:
     why_not: str = ""
     exact_scope: bool = False
     decoded: bool = False
+    scheme: Scheme | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mitmproxy import http
+from mitmproxy.proxy.mode_specs import ReverseMode
 
 from mcp_wire.live import endings
 from mcp_wire.live.clock import Microseconds
@@ -20,6 +21,8 @@ from mcp_wire.live.marks import (
 )
 from mcp_wire.live.messages import head_of, headers, origin_of, target
 from mcp_wire.live.parts import MAX_BODY_OCTETS, TOO_LARGE, EndPart, HeadPart, LostPart, Part, RequestPart
+from mcp_wire.transcript.forms import scheme_of
+from mcp_wire.wire.observation import Scheme
 
 NOT_IN_THE_FILE = "the file does not hold it"
 
@@ -51,7 +54,15 @@ def request_part(
         raw,
         why_not,
         exact_scope=exact_scope,
+        scheme=_asked_scheme(flow),
     )
+
+
+def _asked_scheme(flow: http.HTTPFlow) -> Scheme | None:
+    """None in reverse mode: there the client asks for the proxy's own URL, whatever the server's is."""
+    if isinstance(flow.client_conn.proxy_mode, ReverseMode):
+        return None
+    return scheme_of(flow.request.scheme)
 
 
 def stored_request(flow: http.HTTPFlow) -> RequestPart:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import ipaddress
 import re
 from typing import Final
 from urllib.parse import quote, unquote
@@ -21,6 +20,7 @@ from mcp_wire.privacy.allow_lists import (
 )
 from mcp_wire.privacy.labels import Kind, Labels, is_label, undecodable_part
 from mcp_wire.privacy.secret_shapes import has_secret_shape
+from mcp_wire.protocol.hosts import address_of, is_private
 from mcp_wire.protocol.mirrored_headers import content_of_sentinel, looks_like_sentinel, sentinel_around
 from mcp_wire.protocol.profiles import could_be_released, is_date_version, is_modern_version
 
@@ -39,7 +39,6 @@ _ORIGIN: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]{0,31})://([^/?#]*)(.*)", 
 _AUTHORITY: Final = re.compile(r"([^/?#]*@)?(\[[^\]/?#@]*\]?|[^/?#@:]*)(?:(:)([^/?#@]*))?([/?#].*)?", re.DOTALL)
 _HOST_LABEL: Final = re.compile(r"(host-[1-9][0-9]{0,6})\.(?:example|internal|localhost)\ufffd?\ud800?")
 _PLAIN_HOST_LABEL: Final = re.compile(r"host-[0-9]+")
-_PRIVATE_SUFFIXES: Final = (".local", ".internal", ".localhost", ".lan", ".home", ".home.arpa", ".svc", ".test")
 _UNESCAPED: Final = "-._~()!*'"
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -164,15 +163,14 @@ class Values:
             label = self.labels.text(own[1], "host")
             if label == own[1]:
                 return value
-        address = _address(name)
+        address = address_of(name)
         if address is not None and address.is_loopback:
             return value
         if name.startswith("[") and address is None:
             return f"[{self.labels.text(name.strip('[]'))}{']' if name.endswith(']') else ''}"
-        private = address.is_private if address else "." not in name or name.endswith(_PRIVATE_SUFFIXES)
         # A key of their own keeps hosts from taking a label that is no host name.
         found = _PLAIN_HOST_LABEL.match(self.labels.text(f"host {name}", "host"))
-        kind = "localhost" if name.endswith(".localhost") else "internal" if private else "example"
+        kind = "localhost" if name.endswith(".localhost") else "internal" if is_private(name) else "example"
         label = f"{found[0] if found else 'host'}.{kind}"
         return (label if name == value else label.upper()) + undecodable_part(name)
 
@@ -292,10 +290,3 @@ def is_product_version(text: str) -> bool:
 
 def _parts(value: str) -> int:
     return value.count("/") + value.count("&") + value.count(";")
-
-
-def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(name.strip("[]"))
-    except ValueError:
-        return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from typing import Final
 from urllib.parse import urlsplit
@@ -12,12 +11,14 @@ from mcp_wire.conversation.facts import Request, ResponseHead
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
 from mcp_wire.judging.finding import Party
 from mcp_wire.protocol.gateways import names_gateway
+from mcp_wire.protocol.hosts import is_loopback, is_private
 from mcp_wire.protocol.profiles import R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28
 
 BOOK: Final = RuleBook("security")
 rule = BOOK.rule
 
 MCP_METHODS: Final = ("POST", "GET", "DELETE")
+SIGNS_OF_A_PROXY: Final = ("forwarded", "via", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-real-ip")
 
 
 @rule(
@@ -54,14 +55,14 @@ def foreign_origin_is_refused(head: ResponseHead, conversation: Conversation) ->
     if own is None or foreign is None:
         yield CannotTell("Host or Origin is missing, or no web origin")
         return
-    if foreign == own or (_is_loopback(foreign) and _is_loopback(own)):
+    if foreign == own or (is_loopback(foreign) and is_loopback(own)):
         return
     allowed = head.headers.get("access-control-allow-origin")
     if head.status == 403:
         yield SATISFIED
     elif not head.is_success:
         yield CannotTell("the request was refused, and not visibly for its Origin")
-    elif allowed is not None and (allowed == origin or (allowed == "*" and not _is_loopback(own))):
+    elif allowed is not None and (allowed == origin or (allowed == "*" and not is_loopback(own))):
         yield CannotTell("the server allows the origin expressly")
     else:
         yield Violated(
@@ -77,15 +78,6 @@ def _host_of(url: str) -> str | None:
         return urlsplit(url).hostname or None
     except ValueError:
         return None
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @rule(
@@ -232,23 +224,28 @@ def _may_be_a_gateways(head: ResponseHead) -> bool:
     says="Credentials and session ids go over TLS, or no further than loopback.",
     fix="Use https.",
     exceptions=(
-        "Judged only where the request target says `http://` itself, as it does towards a forward proxy; a transcript "
-        "has no other word for the scheme. The hop that was seen may lie behind what ends TLS."
+        "Judged where it is known that the client itself asked for `http://`: a capture made in the client (HAR), a "
+        "forward or transparent proxy, a target in absolute form. A reverse proxy, which the client takes for the "
+        "server, does not tell. Not on the way to loopback or to a private name or address, nor where a header tells "
+        "of a proxy before the tap, which may have ended TLS."
     ),
-    evidence="A request target in absolute form.",
+    evidence="The request head, its host, and the scheme that the client asked for.",
     rule_set="extended",
 )
 def credentials_are_not_sent_in_the_clear(request: Request, _conversation: Conversation) -> Verdicts:
     if not any(name in request.headers for name in ("authorization", "cookie", "mcp-session-id")):
         return
-    host = _host_of(request.target)
-    scheme = request.target.lower().partition("://")[0]
-    if scheme == "https" or (host is not None and _is_loopback(host)):
+    absolute = request.target.lower().startswith(("http://", "https://"))
+    scheme = request.target.lower().partition("://")[0] if absolute else request.scheme
+    host = _host_of(request.target if absolute else f"//{request.headers.get('host') or ''}")
+    if scheme == "https" or (host is not None and is_loopback(host)):
         yield SATISFIED
-    elif scheme == "http" and host is not None:
+    elif scheme is None or host is None:
+        yield CannotTell("the scheme or the host that the client asked for is not known")
+    elif is_private(host) or any(name in request.headers for name in SIGNS_OF_A_PROXY):
+        yield CannotTell("the hop that was seen may lie behind what ends TLS")
+    else:
         yield Violated(
-            f"{request.exchange.path}/request/path",
+            f"{request.exchange.path}/request/path" if absolute else request.headers_path,
             "Credentials or a session id were sent over http to a host that is not loopback.",
         )
-    else:
-        yield CannotTell("the scheme of the request is not known")

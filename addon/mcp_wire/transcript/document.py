@@ -193,7 +193,10 @@ def faulty_members(exchange: JsonObject) -> Iterator[tuple[str, str]]:
                 yield f"/{side}/{given[1]}", f"only one of {' and '.join(given)}"
 
 
-_TEXTS: Final = ("path", "http_version", "not_captured", "body_text", "body_base64", "body_utf8", "chunk_boundaries")
+_TEXTS: Final = (
+    *("path", "scheme", "http_version", "not_captured"),
+    *("body_text", "body_base64", "body_utf8", "chunk_boundaries"),
+)
 
 
 def _faulty(part: JsonObject, path: str, times: tuple[str, ...], others: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -210,6 +213,8 @@ def _wanted(name: str, value: JsonValue) -> str | None:
     match name:
         case "ended":
             return None if isinstance(value, str) and value in _ENDED else f"one of {', '.join(Ended)}"
+        case "scheme":
+            return None if value in ("http", "https") else "http or https"
         case "chunk_boundaries":
             return None if value in ("observed", "unknown") else "observed or unknown"
         case "received_octets":

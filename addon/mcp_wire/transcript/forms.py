@@ -15,7 +15,7 @@ from mcp_wire.transcript.document import (
 )
 from mcp_wire.wire.body import EMPTY, NOT_CAPTURED, Body
 from mcp_wire.wire.headers import Headers, field_name
-from mcp_wire.wire.observation import Ended, ExchangeEnded, Milliseconds, RequestSeen, ResponseSeen
+from mcp_wire.wire.observation import Ended, ExchangeEnded, Milliseconds, RequestSeen, ResponseSeen, Scheme
 from mcp_wire.wire.strict_json import MISSING, JsonValue
 
 TIME_DECIMALS: Final = 3
@@ -89,6 +89,8 @@ def request_form(seen: RequestSeen) -> JsonObject:
     members: JsonObject = {"method": seen.method}
     if seen.path:
         members["path"] = seen.path
+    if seen.scheme is not None:
+        members["scheme"] = seen.scheme
     if seen.http_version is not None:
         members["http_version"] = seen.http_version
     return members | {"headers": headers_form(seen.headers)} | body_form(seen.body)
@@ -127,7 +129,17 @@ def request_of(
         idempotent=asserted.get("idempotent") is True,
         server_side_of=text_of(asserted, "server_side_of"),
         index=index,
+        scheme=scheme_of(request.get("scheme")),
     )
+
+
+def scheme_of(value: object) -> Scheme | None:
+    """`http` or `https`; None for anything else."""
+    match value:
+        case "http" | "https":
+            return value
+        case _:
+            return None
 
 
 def response_form(seen: ResponseSeen) -> JsonObject:

@@ -36,8 +36,8 @@ EXCHANGE_MEMBERS: Final = frozenset(
     | {*ENDING_MEMBERS}
 )
 PART_MEMBERS: Final = frozenset(
-    {"method", "path", "headers", "http_version", "status", "chunks", "chunk_boundaries", "not_captured", "body_utf8"}
-    | {"started_ms", "body_ms", *BODY_MEMBERS, *ENDING_MEMBERS}
+    {"method", "path", "scheme", "headers", "http_version", "status", "chunks", "chunk_boundaries", "not_captured"}
+    | {"started_ms", "body_ms", "body_utf8", *BODY_MEMBERS, *ENDING_MEMBERS}
 )
 CHUNK_MEMBERS: Final = frozenset({"t_ms", "text", "base64"})
 PUBLIC_NAMES: Final = (

@@ -7,12 +7,14 @@ An edge with a clock gives strictly increasing times, so that time alone restore
 
 from dataclasses import field
 from enum import StrEnum
+from typing import Literal
 
 from mcp_wire.wire.body import Body
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.records import record
 
 Milliseconds = float
+Scheme = Literal["http", "https"]
 
 
 class Ended(StrEnum):
@@ -31,9 +33,10 @@ class Ended(StrEnum):
 class RequestSeen:
     """A whole request: head and body, or the head and the statement that its body was not captured.
 
-    `concurrent_group` and `idempotent` are assertions of the operator; no edge infers them. `server_side_of`: this is
-    what an intermediary made of the exchange of that id, seen on its other side. `index` is the place of the exchange
-    in the transcript that told of it; None where the order of the requests gives the place.
+    `scheme`: that of the URL which the client asked for, where an edge knows it (a tap that the client takes for the
+    server does not). `concurrent_group` and `idempotent` are assertions of the operator; no edge infers them.
+    `server_side_of`: this is what an intermediary made of the exchange of that id, seen on its other side. `index` is
+    the place of the exchange in the transcript that told of it; None where the order of the requests gives the place.
     """
 
     exchange: str
@@ -47,6 +50,7 @@ class RequestSeen:
     idempotent: bool = False
     server_side_of: str | None = None
     index: int | None = field(default=None, compare=False)
+    scheme: Scheme | None = None
 
 
 @record
