@@ -196,6 +196,7 @@ def test_content_encoding_is_undone_already() -> None:
 def test_base64() -> None:
     body = base64.b64encode('data: "é"\n\n'.encode()).decode()
     (chunk,) = of(ResponseChunk, streamed({"text": body, "encoding": "base64"}))
+    assert of(ResponseChunk, streamed({"text": f"{body[:8]}\r\n{body[8:]}\n", "encoding": "base64"})) == [chunk]
     assert chunk.data == 'data: "é"\n\n'.encode()
 
 
@@ -392,6 +393,10 @@ BROKEN: dict[str, tuple[Callable[[Json], Any], str]] = {
         "a header in it is none",
     ),
     "no such pair": (lambda entry: entry["request"].update(headers=[["x"]]), "a header in it is none"),
+    "nothing of base64": (
+        lambda entry: entry["response"]["content"].update(text="%%%%", encoding="base64"),
+        "a body in it is said to be base64, and is none",
+    ),
     "no base64": (
         lambda entry: entry["response"]["content"].update(text="é", encoding="base64"),
         "a body in it is said to be base64, and is none",

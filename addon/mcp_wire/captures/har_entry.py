@@ -176,7 +176,8 @@ class _Entry:
     def _octets(self, text: str, content: Json, lines: Headers | None) -> bytes:
         if content.get("encoding") == "base64":
             try:
-                return base64.b64decode(text)
+                # Some break it into lines. What is not of its alphabet would be passed over otherwise.
+                return base64.b64decode("".join(text.split()), validate=True)
             except (binascii.Error, ValueError):
                 raise BrokenEntry("a body in it is said to be base64, and is none") from None
         if lines is not None and not text.isascii() and _is_stream_without_charset(lines):
