@@ -284,7 +284,7 @@ def is_product_name(text: str) -> bool:
 def is_product_version(text: str) -> bool:
     if len(text) > 40 or _PRODUCT_VERSION.fullmatch(text) is None:
         return False
-    address = _address(text)
+    address = address_of(text)
     return sum(map(str.isdigit, text)) <= _MAX_VERSION_DIGITS and not (address and address.is_private)
 
 
