@@ -65,9 +65,10 @@ class Limit:
 class BoundedTable[Key: Hashable, Value]:
     """A mapping in order of insertion, bounded in entries and, if asked, in the weight of what it holds.
 
-    Beyond a ceiling an entry goes that `is_done`, if one of the `oldest_asked` is, else the oldest. `forgotten` counts what went: from then on
-    "was never there" can no longer be said of this table; `forgotten_undone` counts what was not done. `memory`: what a
-    conversation remembers in it. `done_is_spent`: nothing will ask for an entry that is done, so that it is no loss.
+    Beyond a ceiling one of the `oldest_asked` entries that `is_done` goes, else the oldest. `forgotten` counts what
+    went: from then on "was never there" can no longer be said of this table; `forgotten_undone` counts what was not
+    done. `memory`: what a conversation remembers in it. `done_is_spent`: nothing will ask for an entry that is done, so
+    that it is no loss.
     """
 
     __slots__ = (
