@@ -1,4 +1,4 @@
-"""The scheme that a client asked for: known to a proxy that it was told to use, not to one that it takes for the server."""
+"""The scheme that a client asked for: known to a proxy that it was told to use, not to one taken for the server."""
 
 from __future__ import annotations
 

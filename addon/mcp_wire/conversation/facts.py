@@ -17,7 +17,7 @@ from mcp_wire.protocol.gateways import is_gateway_answer
 from mcp_wire.wire.body import Body
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.jsonrpc import Envelope
-from mcp_wire.wire.media_types import essence
+from mcp_wire.wire.media_types import accept_lists, essence
 from mcp_wire.wire.observation import Ended, Milliseconds, Scheme
 from mcp_wire.wire.sse import Block
 from mcp_wire.wire.strict_json import MISSING, JsonReading, JsonValue, canonical
@@ -226,6 +226,13 @@ class Request:
     @property
     def last_event_id(self) -> str | None:
         return self.headers.get("last-event-id")
+
+    @property
+    def is_page_visit(self) -> bool:
+        """Somebody opened the endpoint in a browser: a GET that asks for HTML and has no header of MCP."""
+        has_mcp_header = self.version_header or self.session_id or self.last_event_id
+        is_get = self.method.upper() == "GET"
+        return is_get and not has_mcp_header and accept_lists(self.headers.joined("accept"), "text/html")
 
     @property
     def is_initialize(self) -> bool:

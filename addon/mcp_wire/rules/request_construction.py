@@ -89,7 +89,7 @@ def get_lists_event_stream(request: Request, conversation: Conversation) -> Verd
     accept = request.headers.joined("accept")
     if accept_lists(accept, EVENT_STREAM):
         yield SATISFIED
-    elif not _looks_like_a_page_visit(request):
+    elif not request.is_page_visit:
         shown = "The GET has no Accept header" if accept is None else "The GET's Accept is {}"
         evidence = () if accept is None else (Evidence("header:accept", accept),)
         yield Violated(request.headers_path, f"{shown}; it does not list text/event-stream.", evidence)
@@ -97,11 +97,6 @@ def get_lists_event_stream(request: Request, conversation: Conversation) -> Verd
 
 def _is_archived(conversation: Conversation) -> bool:
     return conversation.profile is not None and conversation.profile.archived
-
-
-def _looks_like_a_page_visit(request: Request) -> bool:
-    has_mcp_header = request.version_header or request.session_id or request.last_event_id
-    return not has_mcp_header and accept_lists(request.headers.joined("accept"), "text/html")
 
 
 @rule(
@@ -249,7 +244,7 @@ def get_and_delete_name_version(request: Request, conversation: Conversation) ->
         yield SATISFIED
         return
     session = request.exchange.session
-    if _looks_like_a_page_visit(request):
+    if request.is_page_visit:
         return
     if session.negotiated_version is None or session.may_be_shared:
         yield CannotTell("what this client negotiated was not captured")

@@ -135,7 +135,10 @@ def session_id_is_hard_to_guess(head: ResponseHead, conversation: Conversation) 
     cites=SESSION_MANAGEMENT,
     says="Once the server has given a session id, every later request carries it.",
     fix="Keep the id from the initialize response and send Mcp-Session-Id on every request.",
-    exceptions="A new initialize lacks it rightly, and so does everything after a 404 or DELETE of the session.",
+    exceptions=(
+        "A new initialize lacks it rightly, and so does everything after a 404 or DELETE of the session. A page visit "
+        "(a GET for text/html without any MCP header) is no MCP."
+    ),
     evidence=(
         "The initialize response with the id, and an exchange that belongs to the same client for another reason than "
         "the missing header."
@@ -144,6 +147,8 @@ def session_id_is_hard_to_guess(head: ResponseHead, conversation: Conversation) 
 def session_id_is_sent(request: Request, conversation: Conversation) -> Verdicts:
     session = request.exchange.session
     if request.is_initialize or session.id is None or not session.from_start or conversation.legacy_transport:
+        return
+    if request.is_page_visit:
         return
     if request.session_id is not None:
         yield SATISFIED
