@@ -284,7 +284,8 @@ def request_gets_content(ending: Ending, conversation: Conversation) -> Verdicts
         "451) have reasons of their own. 400 counts where it can have none: the GET asks for an event stream, and "
         "names the negotiated version, the session, if there is one, and no event; and then only once a later request "
         "of that session succeeds. 404 is right for an expired session: it counts only once a later request of the "
-        "same session succeeds, or where no session id was sent and the endpoint answers POSTs."
+        "same session succeeds, or where no session id was sent and the endpoint answers POSTs. Once a DELETE has "
+        "ended the session, what is owed to it is another rule's."
     ),
     evidence="Request and response head; for 400 and 404 with a session a later success of that session.",
 )
@@ -336,6 +337,9 @@ def _session_outlived_refusal(head: ResponseHead) -> Verdicts:
     if exchange.request.session_id != refused.request.session_id or exchange.request.method.upper() != "POST":
         return
     exchange.session.refused_get = None
+    if exchange.session.deleted is not None:
+        # What is owed to a session that was ended is another clause's, and so is its fault.
+        return
     if refused.head.status == 400 and not (_lacks_nothing(refused) and _may_listen(refused, exchange)):
         return
     yield Violated(
