@@ -36,6 +36,14 @@ def resume(talk: Talk, answer: Json, cursor: str = "e-0") -> Talk:
     return talk.get(answer, {"Last-Event-ID": cursor}, at=3_000, until=4_000)
 
 
+def refused_stream(ended: str) -> Talk:
+    """HTTP/2 REFUSED_STREAM in place of an answer."""
+    talk = call()
+    del talk.exchanges[-1]["response"]
+    talk.exchanges[-1] |= {"ended": ended, "reset_code": "REFUSED_STREAM"}
+    return talk
+
+
 def flagged(*chunks: Any) -> Json:
     """As older transcripts say it: cut, and nothing of how."""
     answer = stream(*chunks) | {"disconnected": True}
@@ -72,7 +80,9 @@ def flagged(*chunks: Any) -> Json:
         (call(idempotent=True), REISSUE),
         (call(ended="client_closed"), None),
         (call(ended="client_closed", idempotent=True), None),
-        (call(response={"ended": "server_reset", "reset_code": "REFUSED_STREAM"}), REISSUE),
+        (refused_stream("server_reset"), REISSUE),
+        (refused_stream("client_reset"), None),  # a client's own word proves nothing
+        (call(response={"ended": "server_reset", "reset_code": "REFUSED_STREAM"}), STOP),  # it had begun to answer
         (call(response={"ended": "server_reset", "reset_code": "CANCEL"}), STOP),
         # given up
         (call(primed()).notify("notifications/cancelled", {"requestId": 5}, at=500, until=510), None),

@@ -14,6 +14,7 @@ from mcp_wire.judging.judge import Judge
 from mcp_wire.protocol.profiles import PROFILES
 from mcp_wire.transcript.document import Document
 from mcp_wire.transcript.reading import observations
+from mcp_wire.validation import validate
 from tests.rules.talk import Json, Talk, found, json_answer, legacy, modern, outcome, stream
 
 
@@ -242,6 +243,17 @@ def test_resets(members: Json, level: str | None) -> None:
     expected = [] if level is None else [f"http2_stream_reset {level} /exchanges/2/response"]
     # One cause, one finding: what was reset was also cut.
     assert found(http2(**members), "http2_stream_reset", CUT) == expected
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_a_refusal_proves_something_only_in_place_of_an_answer(answered: bool) -> None:
+    talk = http2(ended="server_reset", reset_code="REFUSED_STREAM")
+    exchange = talk.exchanges[-1]
+    if not answered:
+        del exchange["response"]
+        exchange |= {"ended": "server_reset", "reset_code": "REFUSED_STREAM"}
+    (finding,) = [one for one in validate(Document(talk.document())).findings if one.code == "http2_stream_reset"]
+    assert ("sending it again is safe" in finding.message) is not answered
 
 
 def test_a_reset_of_unknown_side_may_be_the_client_leaving() -> None:

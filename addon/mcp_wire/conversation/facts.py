@@ -532,6 +532,10 @@ class LogicalStream:
         return self.exchanges[-1] if self.exchanges else self.origin
 
 
+UNPROCESSED: Final = frozenset({"REFUSED_STREAM", "0x7", "7"})
+"""An HTTP/2 error code, by its name or number."""
+
+
 @dataclass(slots=True)
 class Ending:
     """The end of an exchange. `ended` None: nothing is known about how (and, offline, whether) it ended."""
@@ -546,6 +550,14 @@ class Ending:
     @property
     def path(self) -> str:
         return f"{self.exchange.path}/response"
+
+    @property
+    def proves_unprocessed(self) -> bool:
+        """REFUSED_STREAM in place of an answer: no processing had occurred (RFC 9113 8.7). Behind a response head it is
+        no such proof, and a client's own proves nothing of its server."""
+        code = self.reset_code or ""
+        refused = code in UNPROCESSED or code.upper() in UNPROCESSED
+        return refused and self.exchange.head is None and self.ended is not Ended.CLIENT_RESET
 
     @property
     def by_server(self) -> bool:

@@ -29,7 +29,6 @@ BROKEN: Final = Memory("exchanges that were interrupted", follows="Recovery advi
 UNKNOWN_FATE_STATUSES: Final = frozenset({408, 500, 502, 503, 504})
 # Messages without an id that may be sent twice: they say the same again.
 REPEATABLE_NOTIFICATIONS: Final = frozenset({"notifications/initialized", "notifications/cancelled"})
-REFUSED_STREAM: Final = "REFUSED_STREAM"
 
 RESUME: Final = (
     "GET the endpoint with Accept: text/event-stream, the session id and protocol version in force, and Last-Event-ID "
@@ -147,7 +146,7 @@ class RecoveryAdvisor:
             return None
         if profile is None:
             return "do-not-replay", STOP
-        if ending.reset_code == REFUSED_STREAM:
+        if ending.proves_unprocessed:
             return "manual-reissue-with-fresh-jsonrpc-id", NEVER_STARTED
         stream = exchange.stream if profile.has_sessions else None
         resumable = stream is not None and stream.cursor is not None and not _resumption_failed(exchange, stream)

@@ -29,7 +29,6 @@ UNLIKELY_OCTETS: Final = 1_000_000_000
 """So much is missing of no message: such a Content-Length is no length, and is not shown."""
 HARMLESS_RESETS: Final = frozenset({"CANCEL", "NO_ERROR", "0x0", "0x8", "0", "8"})
 """With these a client leaves (RFC 9113 7)."""
-UNPROCESSED: Final = frozenset({"REFUSED_STREAM", "0x7", "7"})
 CONNECTION_FIELDS: Final = ("connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade")
 _CACHE_STATE: Final = re.compile(r"[A-Za-z_]+")
 
@@ -293,7 +292,10 @@ def _is_multiplexed(http_version: str | None) -> bool:
     version_neutral=True,
     cites={"RFC 9113": f"{RFC_9113}#section-5.4.2"},
     says="An HTTP/2 stream is not reset while it carries an MCP exchange.",
-    fix="Let the error code lead to its sender. Only REFUSED_STREAM proves that the request was not processed.",
+    fix=(
+        "Let the error code lead to its sender. Only REFUSED_STREAM in place of any answer proves that the request was "
+        "not processed."
+    ),
     exceptions=(
         "CANCEL and NO_ERROR from the client are how a client leaves (under 2026-07-28 that cancels the request). Once "
         "every request of the exchange has its response a reset is a note."
@@ -324,7 +326,7 @@ def stream_is_not_reset(ending: Ending, conversation: Conversation) -> Verdicts:
 
 def _reset(who: str, code: str | None, level: Level | None, ending: Ending) -> Verdict:
     known = f" with {code}" if code in KNOWN_RESETS else ""
-    more = " The request was not processed, so sending it again is safe." if code in UNPROCESSED else ""
+    more = " The request was not processed, so sending it again is safe." if ending.proves_unprocessed else ""
     return Violated(ending.path, f"{who} reset the stream{known}.{more}", level=level)
 
 

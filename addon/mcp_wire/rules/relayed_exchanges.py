@@ -10,7 +10,7 @@ from mcp_wire.conversation.facts import Exchange, Relayed
 from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdict, Verdicts, Violated
 from mcp_wire.protocol.mirrored_headers import PARAM_PREFIX
 from mcp_wire.protocol.profiles import R2026_07_28
-from mcp_wire.rules.intermediaries import RFC_9110, UNPROCESSED
+from mcp_wire.rules.intermediaries import RFC_9110
 from mcp_wire.wire.headers import Headers
 
 BOOK: Final = RuleBook("intermediary")
@@ -122,5 +122,5 @@ def post_is_sent_on_once(relayed: Relayed, _conversation: Conversation) -> Verdi
 
 def _did_nothing(attempt: Exchange) -> bool:
     ending, head = attempt.ending, attempt.head
-    refused = ending is not None and (ending.reset_code or "").upper() in UNPROCESSED
+    refused = ending is not None and ending.proves_unprocessed
     return refused or (head is not None and head.status in NOT_PROCESSED)

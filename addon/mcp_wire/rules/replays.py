@@ -22,7 +22,6 @@ REPLAY_WINDOW_MS: Final = 60_000.0
 """A request that is sent again later than this after a cut is taken for a new intention."""
 NEVER_PROCESSED: Final = frozenset({301, 302, 303, 307, 308, 401, 403, 405, 406, 413, 415, 421, 429, 431})
 """Answers which prove that the request was not acted upon. 503 is none: gateways send it after a reset, too."""
-REFUSED_STREAM: Final = "REFUSED_STREAM"
 PERHAPS_ANSWERED: Final = CannotTell("the first response may stand in what was not captured or not read")
 
 
@@ -85,7 +84,7 @@ def _without_meta(message: Message) -> str:
 
 def _was_never_processed(exchange: Exchange) -> bool:
     head, ending = exchange.head, exchange.ending
-    if ending is not None and ending.reset_code == REFUSED_STREAM:
+    if ending is not None and ending.proves_unprocessed:
         return True
     if head is None:
         return False
