@@ -16,7 +16,7 @@ from mcp_wire.judging.recovery import Advice
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.transcript.document import Document
 from mcp_wire.validation import validate
-from tests.judging.test_recovery import LISTEN, REISSUE, RESUME, STOP, advice, call, flagged
+from tests.judging.test_recovery import LISTEN, REISSUE, RESUME, STOP, advice, call, flagged, refused_stream
 from tests.rules.streams import answered, asked, calling, event, primed
 from tests.rules.talk import Json, Talk, legacy, modern, refusal, stream
 
@@ -118,7 +118,7 @@ def test_what_is_lacking_is_listed_in_one_order() -> None:
     [
         (call(primed()), RESUME),  # a stream with a cursor is resumed, whatever was decided
         (legacy().ask("tools/call", calling(), id=5, answer=refusal(404)), REISSUE),  # in a new session
-        (cut(response={"ended": "server_reset", "reset_code": "REFUSED_STREAM"}), REISSUE),
+        (refused_stream("server_reset"), REISSUE),
         (modern().list().ask(*LISTEN, id=4, answer=CUT), REISSUE),
         (legacy().get(flagged(), id="x-0"), STOP),
         (Talk("undetermined").ask("tools/call", calling(), id=5, answer=CUT), STOP),
