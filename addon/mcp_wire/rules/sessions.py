@@ -24,8 +24,10 @@ MIN_KNOWN_ORDER_MS: Final = 2.0
 ENACTED: Final = frozenset({200, 204})
 """The server has done what a DELETE asks for; 202 says only that it will (RFC 9110 section 9.3.5)."""
 WORKS_AGAIN: Final = CannotTell("the session id works, so the 404 was about something else")
-# Refusals that say nothing of the session: authorization, rate limits, and what gateways answer.
-UNRELATED_STATUSES: Final = frozenset({401, 403, 429})
+# Answers that say nothing of the session: redirects, authorization, the form of the request, limits, failures.
+UNRELATED_STATUSES: Final = frozenset(
+    {*range(300, 400), 401, 402, 403, 406, 407, 408, 413, 414, 415, 421, 429, 431, 451, *range(500, 600)}
+)
 
 
 @rule(
@@ -210,10 +212,11 @@ def _ended_before(refusal: Exchange, request: Request) -> Milliseconds | None:
     fix="Forget the session everywhere, and answer 404 to its id.",
     exceptions=(
         "What started before the DELETE was answered 200 or 204 was in flight. 202 only announces the end, and after a "
-        "404 the server may still be at it: there, requests of the next second may be in flight too. 401, 403, 429, "
-        "5xx, and 405 to a DELETE, say nothing of the session. A 404 terminates only where its body is a JSON-RPC "
-        "error about the session: -32601, -32602 and -32002 are about something else, and any other body may come "
-        "from a gateway or a wrong path."
+        "404 the server may still be at it: there, requests of the next second may be in flight too. Redirects, 401 "
+        "to 403, 406, 413 to 415, 421, 429, 431, 5xx and the like, 405 to GET and DELETE, and 400 to another version "
+        "than the negotiated one say nothing of the session. A 404 terminates only where its body is a JSON-RPC error "
+        "about the session: -32601, -32602 and -32002 are about something else, and any other body may come from a "
+        "gateway or a wrong path."
     ),
     evidence="A DELETE answered 2xx or a 404 written by the server; then a later request with the id, with times.",
 )
@@ -223,9 +226,13 @@ def terminated_is_404(head: ResponseHead, _conversation: Conversation) -> Verdic
     end = session.deleted or _server_written(session.refused)
     if end is None or end is exchange or request.session_id is None or request.session_id != session.id:
         return
-    if head.status in UNRELATED_STATUSES or head.status >= 500 or request.is_initialize:
+    if head.status in UNRELATED_STATUSES or request.is_initialize:
         return
-    if head.status == 405 and request.method.upper() == "DELETE":
+    if head.status == 405 and request.method.upper() != "POST":
+        return
+    negotiated = session.negotiated_version
+    if head.status == 400 and negotiated is not None and request.version_header not in (negotiated, None):
+        yield CannotTell("the request was refused, perhaps for its version")
         return
     elapsed = _ended_before(end, request)
     if elapsed is None:
