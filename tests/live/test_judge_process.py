@@ -115,7 +115,10 @@ class Heard:
 
 
 def with_judge(
-    folder: Path, heard: Heard, use: Callable[[JudgeProcess], Awaitable[None]], module_name: str = module.JUDGE
+    folder: Path,
+    heard: Callable[[Message], None],
+    use: Callable[[JudgeProcess], Awaitable[None]],
+    module_name: str = module.JUDGE,
 ) -> None:
     """Runs `use` with a judge on an event loop, as the proxy would, and ends as the proxy does."""
 
@@ -267,6 +270,32 @@ def test_a_judge_that_is_stuck_holds_nothing_up(tmp_path: Path, monkeypatch: pyt
     with_judge(tmp_path, heard, use, "tests.live.stuck_judge")
     assert heard.sentences(logging.INFO)[0] == "The last of what was seen is still being judged."
     assert "(signal 9)" in heard.sentences(logging.WARNING)[0]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_whoever_asks_again_does_not_wait_for_the_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    monkeypatch.setattr(module, "NOTICEABLE_S", 0.1)
+    heard = Heard()
+    left: list[subprocess.Popen[bytes]] = []
+
+    def hear(message: Message) -> None:
+        heard(message)
+        if message == Said(logging.INFO, "The last of what was seen is still being judged."):
+            signal.raise_signal(number)
+
+    async def use(judge: JudgeProcess) -> None:
+        left.append(judge._process)
+
+    handler = signal.getsignal(number)
+    with_judge(tmp_path, hear, use, "tests.live.stuck_judge")
+    (process,) = left
+    assert process.poll() is None
+    process.kill()
+    process.wait()
+    assert heard.sentences(logging.WARNING)[0].startswith(f"The judge goes on alone (process {process.pid})")
+    assert signal.getsignal(number) == handler
 
 
 def test_a_judge_outlives_a_proxy_that_is_killed(tmp_path: Path) -> None:

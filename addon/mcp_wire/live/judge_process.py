@@ -15,11 +15,12 @@ import errno
 import logging
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Final
 
@@ -106,16 +107,17 @@ class JudgeProcess:
         """Nothing more will come: wait until everything is judged and written. Is it?"""
         started = time.monotonic()
         self._outbox.put(("", 0, OverPart()))
-        self._outbox.drain(lambda: time.monotonic() - started > FINISH_PATIENCE_S)
-        has_everything = self._outbox.octets == 0
-        self._outbox.close()
-        with contextlib.suppress(OSError):
-            self._pipe.close()
-        self._listener.join(NOTICEABLE_S)
-        if self._listener.is_alive():
-            self._hear(Said(logging.INFO, "The last of what was seen is still being judged."))
-            self._listener.join(max(0.0, FINISH_PATIENCE_S - (time.monotonic() - started)))
-        if self._listener.is_alive() and has_everything:
+        with _asked_again() as again:
+            self._outbox.drain(lambda: again.is_set() or time.monotonic() - started > FINISH_PATIENCE_S)
+            has_everything = self._outbox.octets == 0
+            self._outbox.close()
+            with contextlib.suppress(OSError):
+                self._pipe.close()
+            self._wait(again, started + NOTICEABLE_S)
+            if self._listener.is_alive() and not again.is_set():
+                self._hear(Said(logging.INFO, "The last of what was seen is still being judged."))
+                self._wait(again, started + FINISH_PATIENCE_S)
+        if self._listener.is_alive() and (has_everything or again.is_set()):
             self._finished = True
             sentence = f"The judge goes on alone (process {self._process.pid}); report.json follows when it is through."
             self._hear(Said(logging.WARNING, sentence))
@@ -126,6 +128,11 @@ class JudgeProcess:
             self._process.wait()
         self._pass_on()
         return self._complete and not self._gave_up
+
+    def _wait(self, again: threading.Event, until: float) -> None:
+        """For the judge's end, a time, or somebody who does not want to wait."""
+        while self._listener.is_alive() and not again.is_set() and time.monotonic() < until:
+            self._listener.join(0.05)
 
     def _open(self, opening: Opening) -> None:
         why = "the judge's process did not start"
@@ -181,6 +188,22 @@ class JudgeProcess:
             f"observer_error: the judge's process ended too early ({how}); the traffic goes on and is no longer "
             "observed. What was judged until then becomes transcripts at the next start with the same folder."
         )
+
+
+@contextlib.contextmanager
+def _asked_again() -> Iterator[threading.Event]:
+    """Set when the signal to end comes once more. mitmproxy hears of signals in its event loop, which stands still."""
+    again = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield again
+        return
+    before = [(number, signal.signal(number, lambda *_: again.set())) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        yield again
+    finally:
+        for number, handler in before:
+            if handler is not None:
+                signal.signal(number, handler)
 
 
 def import_path() -> list[str]:
