@@ -23,6 +23,7 @@ from mcp_wire.captures.replay import Index, replayed
 from mcp_wire.captures.stored import UnreadableCapture
 from mcp_wire.live.directory import Origin
 from mcp_wire.live.exchange import Exchanges
+from mcp_wire.live.parts import MAX_PIECE_OCTETS
 from mcp_wire.wire.observation import (
     Ended,
     ExchangeEnded,
@@ -191,6 +192,16 @@ def test_content_encoding_is_undone_already() -> None:
     entry = firefox_entry(session()[0])
     entry["request"]["headers"].append({"name": "Content-Encoding", "value": "gzip"})
     assert methods(told(har("x", [entry]))) == ["initialize"]
+
+
+def test_a_long_stream_is_judged_in_pieces() -> None:
+    """So that not all of its events are in memory at once."""
+    text = "data: é\n\n" * 300_000
+    pieces = [chunk.data for chunk in of(ResponseChunk, streamed({"text": text}))]
+    assert b"".join(pieces) == text.encode()
+    assert [len(piece) <= MAX_PIECE_OCTETS and piece.endswith(b"\n") for piece in pieces] == [True, True, True]
+    endless = "x" * (MAX_PIECE_OCTETS + 1)
+    assert [len(chunk.data) for chunk in of(ResponseChunk, streamed({"text": endless}))] == [MAX_PIECE_OCTETS, 1]
 
 
 def test_base64() -> None:

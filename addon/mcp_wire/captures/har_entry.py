@@ -30,7 +30,17 @@ from mcp_wire.captures.stored import StoredExchange
 from mcp_wire.conversation.facts import EVENT_STREAM
 from mcp_wire.live.clock import Microseconds
 from mcp_wire.live.directory import Origin
-from mcp_wire.live.parts import MAX_BODY_OCTETS, TOO_LARGE, Ending, EndPart, HeadPart, LostPart, Part, RequestPart
+from mcp_wire.live.parts import (
+    MAX_BODY_OCTETS,
+    TOO_LARGE,
+    Ending,
+    EndPart,
+    HeadPart,
+    LostPart,
+    Part,
+    RequestPart,
+    pieces_of,
+)
 from mcp_wire.live.recognition import endpoint_of
 from mcp_wire.transcript.forms import BODYLESS_METHODS, BODYLESS_STATUSES, says_empty, scheme_of
 from mcp_wire.wire.headers import Headers
@@ -198,7 +208,7 @@ class _Entry:
         timed = self._events(body)
         if timed is not None:
             return _pieces(body, timed, head_us), False
-        return ([(head_us, body)] if body else []), False
+        return [(head_us, piece) for piece in pieces_of(body)], False
 
     def _own_chunks(self) -> list[tuple[Microseconds, int]] | None:
         """Time and octets of each chunk, as our own report has them."""

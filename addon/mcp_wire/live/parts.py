@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,6 +10,9 @@ from mcp_wire.live.clock import Microseconds
 from mcp_wire.live.directory import Origin
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.observation import Ended, Scheme
+
+MAX_PIECE_OCTETS: Final = 1024 * 1024
+"""A longer stream that was stored whole is judged in pieces: what is judged at once is in memory, event by event."""
 
 MAX_BODY_OCTETS: Final = 16 * 1024 * 1024
 """A larger body is passed on like any other and is "not captured"."""
@@ -97,3 +101,14 @@ Part = RequestPart | HeadPart | LostPart | EndPart | bytes
 
 Entry = tuple[str, Microseconds, Part | AskPart | OverPart]
 """A part, when it was seen, and the name of its exchange."""
+
+
+def pieces_of(stream: bytes) -> Iterator[bytes]:
+    """A stream of which nobody knows how it was cut, cut behind lines where that is possible."""
+    begin = 0
+    while begin < len(stream):
+        end = begin + MAX_PIECE_OCTETS
+        if end < len(stream):
+            end = stream.rfind(b"\n", begin, end) + 1 or end
+        yield stream[begin:end]
+        begin = end

@@ -20,7 +20,7 @@ from mcp_wire.live.marks import (
     stored_chunks,
 )
 from mcp_wire.live.messages import head_of, headers, origin_of, target
-from mcp_wire.live.parts import MAX_BODY_OCTETS, TOO_LARGE, EndPart, HeadPart, LostPart, Part, RequestPart
+from mcp_wire.live.parts import MAX_BODY_OCTETS, TOO_LARGE, EndPart, HeadPart, LostPart, Part, RequestPart, pieces_of
 from mcp_wire.transcript.forms import scheme_of
 from mcp_wire.wire.observation import Scheme
 
@@ -138,7 +138,8 @@ def _stream(
     for chunk in chunks:
         at = max(at, chunk.wall_us if chunk.wall_us is not None else at)
         at = at if ended_us is None else min(at, ended_us)
-        yield at, chunk.data
+        for data in (chunk.data,) if observed else pieces_of(chunk.data):
+            yield at, data
     if cut_short:
         yield at, LostPart("the file does not hold the whole stream")
 
