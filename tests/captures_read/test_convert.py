@@ -11,7 +11,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -142,30 +141,35 @@ def test_standard_output_is_no_folder(capture: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == "mcp-conformance: --output names no folder\n"
 
 
-def test_ended_from_outside_nothing_is_left(tmp_path: Path) -> None:
-    """Both ways in which people and schedulers end a command, in the middle of its work."""
-    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    spoken = [*session()]
-    spoken += [
-        Spoken("POST", listing | {"id": n}, 200, "{}", "application/json", (n, n, n), headers=IN_SESSION)
-        for n in range(2, 800)
-    ]
-    capture = tmp_path / "long.mitm"
-    capture.write_bytes(flow_file(map(flow_of, spoken)))
-    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-        out = tmp_path / "new" / number.name
-        process = subprocess.Popen(
-            [sys.executable, "-m", "mcp_wire.cli.main", "convert", str(capture), "-o", str(out)],
-            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "addon")},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        while process.poll() is None and not list(out.glob(".converting-*/1/journal/*")):
-            time.sleep(0.01)
-        process.send_signal(number)
-        assert process.communicate(timeout=60) == (b"", b"")
-        assert process.returncode == code
-        assert not (tmp_path / "new").exists()
+ENDED = """
+import os, signal, sys
+from mcp_wire.captures.conversion import Conversion
+from mcp_wire.cli.main import main
+
+commit = Conversion.commit
+
+def ended(self, **how):
+    print(len(list(self._output.glob(".converting-*/1/transcripts/*"))), flush=True)
+    os.kill(os.getpid(), int(sys.argv[1]))
+    commit(self, **how)
+
+Conversion.commit = ended
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ended_from_outside_nothing_is_left(number: signal.Signals, code: int, capture: Path, tmp_path: Path) -> None:
+    """Both ways in which people and schedulers end a command, when everything is written and nothing has its name."""
+    out = tmp_path / "new" / "out"
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED, str(number.value), "convert", str(capture), "-o", str(out)],
+        capture_output=True,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "addon")},
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (code, b"2\n", b"")
+    assert not (tmp_path / "new").exists()
 
 
 def test_secrets_stay_out(capture: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
