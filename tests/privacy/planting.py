@@ -107,6 +107,29 @@ HEADERS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
 )
 """In each exchange some of them, in both directions: a proxy, or a test of a server, sends what it likes."""
 
+FRAMING: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
+    ("Accept", "application/json, text/", SHAPES),
+    ("Accept", "text/event-stream;q=", SHAPES),
+    ("Content-Type", "application/", SHAPES),
+    ("Content-Type", "application/json; charset=", SHAPES),
+    ("Content-Encoding", "", SHAPES),
+    ("Transfer-Encoding", "", SHAPES),
+    ("Content-Length", "", COUNTED),
+    ("TE", "trailers, ", SHAPES),
+    ("Upgrade", "", SHAPES),
+    ("Expect", "", SHAPES),
+    ("Date", "", SHAPES),
+    ("Trailer", "x-", SHAPES),
+    ("Host", "", SHAPES),
+    ("Host", "localhost:", SHAPES),
+    ("MCP-Protocol-Version", "", SHAPES),
+    ("MCP-Protocol-Version", "2025-11-25, ", SHAPES),
+    ("Mcp-Method", "tools/", SHAPES),
+    ("Mcp-Method", "", SHAPES),
+    ("Mcp-Session-Id", "a b ", SHAPES),
+)
+"""What a transcript may say of heads that no proxy would pass, or that would change what the rest of a message is."""
+
 ODD_HEADERS: Final = 6
 """So many in every head."""
 
@@ -312,7 +335,9 @@ class _Conversation:
 
     def _odd(self) -> list[tuple[str, str]]:
         """The next header fields: in each conversation every one has its turn."""
-        return [self.plant.header(*found) for found in itertools.islice(self._headers, ODD_HEADERS)]
+        lines = [self.plant.header(*found) for found in itertools.islice(self._headers, ODD_HEADERS)]
+        start = ("X-", "", "Mcp-Param-", "X-Amz-")[len(self.talk.planted) % 4]
+        return [*lines, (start + self.plant.line("header name", ASCII, ("plain", "base64url", "hexadecimal")), "1")]
 
     def _standing(self, message: Any) -> list[tuple[str, str]]:
         if self.modern:
@@ -514,6 +539,8 @@ class _Conversation:
         stream += f"retry: {plant.line('sse retry', LONG, ('plain',))}\ndata:\n\n"
         text = plant.line("sse data over two lines", encodings=("plain",))
         stream += f"data: {text[: len(text) // 2]}\ndata: {text[len(text) // 2 :]}\n\n"
+        if self.talk.number % 8 == 5:
+            stream += f"event: endpoint\ndata: /messages?sessionId={plant.in_url('of the old transport')}\n\n"
         content = [
             {"type": "text", "text": plant.json("result text")},
             {"type": "image", "data": plant.json("result image"), "mimeType": "image/png"},
@@ -670,7 +697,21 @@ class _Conversation:
         )
 
     def _say_nonsense(self) -> None:
-        """A body that is no strict JSON, in one of the ways that there are."""
+        """A body that is no strict JSON, in one of the ways that there are; and an answer that is none, in another."""
+        plant = self.plant
+        kind = self.talk.number // len(PROFILES)
+        self.post({}, body=self._faulty(kind), text=self._faulty(kind + 5), answer_more=[_IS_JSON], status=400)
+        answer = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": plant.json("parse error message")}}
+        self.post({}, body=self._faulty(kind + 1), answer=answer, status=400)
+        if self.talk.revision == "2025-03-26":
+            batch = [
+                {"jsonrpc": "2.0", "id": plant.name("batch id"), "method": "ping"},
+                {"jsonrpc": "2.0", "method": f"notifications/{plant.name('notification method')}"},
+                plant.json("no message in a batch"),
+            ]
+            self.post(batch, answer=[{"jsonrpc": "2.0", "id": plant.name("batch id"), "result": {}}])
+
+    def _faulty(self, kind: int) -> bytes:
         plant = self.plant
         first, second = plant.name("faulty json"), plant.name("faulty json")
         faulty = (
@@ -687,17 +728,8 @@ class _Conversation:
             f"'jsonrpc': '2.0', 'id': '{first}', 'b': \"{second}\"",
             f'"{first} {second}"',
         )
-        text = faulty[self.talk.number // len(PROFILES) % len(faulty)]
-        body = _octets(plant.dumped(text)[1:-1].replace('\\"', '"').replace("\\r\\n", "\r\n").replace("\\\\", "\\"))
-        answer = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": plant.json("parse error message")}}
-        self.post({}, body=body, answer=answer, status=400)
-        if self.talk.revision == "2025-03-26":
-            batch = [
-                {"jsonrpc": "2.0", "id": plant.name("batch id"), "method": "ping"},
-                {"jsonrpc": "2.0", "method": f"notifications/{plant.name('notification method')}"},
-                plant.json("no message in a batch"),
-            ]
-            self.post(batch, answer=[{"jsonrpc": "2.0", "id": plant.name("batch id"), "result": {}}])
+        text = plant.dumped(faulty[kind % len(faulty)])[1:-1]
+        return _octets(text.replace('\\"', '"').replace("\\r\\n", "\r\n").replace("\\\\", "\\"))
 
     def _leave(self) -> None:
         if self.modern:
@@ -708,6 +740,9 @@ class _Conversation:
         self.talk.exchanges.append(
             Exchange("DELETE", "/mcp", headers, b"", 405, [("Content-Type", "text/plain"), *self._odd()], text)
         )
+
+
+_IS_JSON: Final = ("Content-Type", "application/json")
 
 
 def _octets(text: str) -> bytes:

@@ -17,7 +17,7 @@ from mitmproxy.io import FlowWriter
 from mcp_wire.live.marks import ENDED, NO_REQUEST_BODY, NO_RESPONSE_BODY, TIMES, MarkedChunks, SeenTimes
 from tests.captures_read.sessions import STARTED_S, date_of, har
 from tests.privacy.canary_shapes import LOOK_RANDOM
-from tests.privacy.planting import ASCII, NO_NAME, Exchange, Planter, Talk
+from tests.privacy.planting import ASCII, FRAMING, NO_NAME, Exchange, Planter, Talk
 
 type Json = dict[str, Any]
 
@@ -289,6 +289,10 @@ def annotated_transcript(talk: Talk) -> str:
                 response["status"] = plant.json("status")
         if isinstance(response.get("chunks"), list) and response["chunks"]:
             response["chunks"][0]["comment"] = plant.json("chunk comment")
+        request["headers"] += lines_of(plant.header(*found) for found in FRAMING[number::5])
+        response["headers"] += lines_of(plant.header(*found) for found in FRAMING[number::7])
+        where = [plant.in_url(f"absolute {part}") for part in ("user", "host", "path", "fragment")]
+        request["path"] = f"http://{where[0]}@{where[1]}.example.com/{where[2]}#{where[3]}"
     wrong = json.loads(json.dumps(document["exchanges"][0]))
     wrong |= {"request": {"method": "POST", "headers": plant.json("headers"), "body_base64": plant.json("body_base64")}}
     document["exchanges"] += [plant.json("exchange"), wrong]
