@@ -163,6 +163,11 @@ class Needles:
                         self._add(number, made, enough)
         self._grams = self._by_gram.keys()
 
+    def forget(self) -> None:
+        """Look at lines again that have been looked at."""
+        self._told.clear()
+        self._runs.clear()
+
     def _add(self, number: int, form: str, enough: int) -> None:
         if len(form) < GRAM:
             return
