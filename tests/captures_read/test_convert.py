@@ -147,6 +147,7 @@ from mcp_wire.captures.conversion import Conversion
 from mcp_wire.cli.main import main
 
 commit = Conversion.commit
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 
 def ended(self, **how):
     print(len(list(self._output.glob(".converting-*/1/transcripts/*"))), flush=True)

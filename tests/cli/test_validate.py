@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -253,7 +254,10 @@ def test_a_full_disk_under_standard_output_exits_2(folder: Path) -> None:
 
 
 def test_an_interrupt_ends_it_without_a_traceback(folder: Path) -> None:
+    # A job in the background ignores interrupts, and so would what it starts.
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = started("validate", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    signal.signal(signal.SIGINT, heard)
     assert process.stdin is not None and process.stdout is not None and process.stderr is not None
     # More than a pipe holds: once it is written, the process is reading its input and no longer starting.
     process.stdin.write(b" " * (1 << 20))
