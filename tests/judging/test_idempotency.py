@@ -142,7 +142,7 @@ def test_what_a_decision_is_about() -> None:
     talk = cut()
     other = replace(COMPLETE, tool="deploy")
     assert actions(talk, other) == [STOP]
-    assert "No idempotency decision is about this exchange or its tool." in decided(talk, other)[0].condition
+    assert "No idempotency decision is about this exchange or its tool sum." in decided(talk, other)[0].condition
     assert decided(talk, other)[0].decision is None
     assert actions(cut(idempotent=True), other) == [REISSUE]
     # A tool's name is looked for in calls of tools only, an exchange's entry covers any request.
@@ -151,6 +151,7 @@ def test_what_a_decision_is_about() -> None:
     assert actions(prompt, THIS_ONE) == [REISSUE]
     assert actions(prompt, replace(THIS_ONE, transcript="other.json")) == [STOP]
     assert actions(prompt, replace(THIS_ONE, exchange="x-1")) == [STOP]
+    assert "No idempotency decision is about this exchange." in decided(prompt, COMPLETE)[0].condition
 
 
 def test_an_exchange_outranks_its_tool_and_a_server_any_server() -> None:
@@ -161,6 +162,9 @@ def test_an_exchange_outranks_its_tool_and_a_server_any_server() -> None:
     mine, others = replace(COMPLETE, server="example-server"), replace(COMPLETE, server="another")
     assert actions(begun, mine) == [REISSUE]
     assert actions(begun, others) == [STOP]
+    said = "No idempotency decision is about this exchange or its tool sum of "
+    assert decided(begun, others)[0].condition.endswith(f"{said}the server example-server.")
+    assert decided(cut(), others)[0].condition.endswith(f"{said}a server that does not name itself.")
     assert actions(begun, others, COMPLETE) == [REISSUE]
     assert actions(begun, replace(mine, owner=""), COMPLETE) == [STOP]
     assert actions(cut(), mine) == [STOP]  # the server has not said who it is
@@ -186,7 +190,12 @@ def test_a_batch_is_covered_as_a_whole_or_not_at_all() -> None:
 def test_a_name_that_is_redacted_is_no_name() -> None:
     secret = "qX7fKz02LmWv9RbTc5JdYs8P"
     assert actions(cut(secret), replace(COMPLETE, tool=secret)) == [STOP]
-    assert [one.action for one in decided(cut(), COMPLETE, redactor=Redactor(keep_tool_names=False))] == [STOP]
+    [hidden] = decided(cut(), COMPLETE, redactor=Redactor(keep_tool_names=False))
+    assert hidden.action == STOP
+    assert hidden.condition.endswith(
+        "No idempotency decision is about this exchange, and decisions about tools do not count here: the name of its "
+        "tool is hidden (tool-1). Name the exchange instead."
+    )
 
 
 def test_attempts_are_counted_until_one_is_answered() -> None:

@@ -167,7 +167,7 @@ def test_a_run_gives_the_advice_that_its_transcript_gives(tmp_path: Path, monkey
         "a rollback",
         "a guard against a duplicate effect",
     ]
-    assert "No idempotency decision is about this exchange or its tool." in advice["x-7"]["condition"]
+    assert "No idempotency decision is about this exchange or its tool " in advice["x-7"]["condition"]
     # The same from the transcript.
     monkeypatch.chdir(output)
     again = tmp_path / "again.json"

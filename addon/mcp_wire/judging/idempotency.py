@@ -83,3 +83,7 @@ class Decisions:
         """The decision about a tool of the server of this name (None: it is not known)."""
         named = self._by_tool.get((tool, server)) if server is not None else None
         return named or self._by_tool.get((tool, None))
+
+    def are_about(self, tool: str) -> bool:
+        """There is a decision about a tool of this name, of whatever server."""
+        return any(name == tool for name, _ in self._by_tool)

@@ -16,6 +16,7 @@ from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Ending, Exchange, Fact, LogicalStream
 from mcp_wire.judging.declaration import Evidence
 from mcp_wire.judging.idempotency import Decision, Decisions
+from mcp_wire.privacy.labels import is_label
 from mcp_wire.wire.observation import Ended
 
 Action = Literal["resume-with-get", "manual-reissue-with-fresh-jsonrpc-id", "do-not-replay"]
@@ -63,7 +64,8 @@ STOP: Final = (
     "Nothing proves that the server did not act. Establish the result out of band before anything is sent again; a "
     "repetition needs an explicit idempotency decision and a new JSON-RPC id."
 )
-NO_DECISION: Final = " No idempotency decision is about this exchange or its tool."
+NO_DECISION: Final = " No idempotency decision is about this exchange"
+"""How the sentence begins that says why no decision counts; what follows names the tool as the transcript does."""
 OUTWEIGHED: Final = " That the transcript calls the exchange idempotent does not make up for it."
 LOOK_FIRST: Final = " It was made for every call of the tool: make sure that this one left no result unseen."
 REOPEN_WITHOUT_CURSOR: Final = (
@@ -170,7 +172,7 @@ class RecoveryAdvisor:
             return action, condition + task, decision
         if exchange.idempotent:
             return "manual-reissue-with-fresh-jsonrpc-id", REISSUE + task
-        return "do-not-replay", STOP + (NO_DECISION if self._decisions is not None else "") + task
+        return "do-not-replay", STOP + self._why_no_decision(exchange, server) + task
 
     def _decision(self, exchange: Exchange, server: str | None) -> Decision | None:
         """The one about the exchange; failing that, the one about the tool that all its open requests call."""
@@ -181,6 +183,25 @@ class RecoveryAdvisor:
         if found is None and tool is not None and self._show(Evidence("name", tool)) == tool:
             found = self._decisions.of_tool(tool, server)
         return found
+
+    def _why_no_decision(self, exchange: Exchange, server: str | None) -> str:
+        if self._decisions is None:
+            return ""
+        tool = _tool_of(exchange)
+        if tool is None:
+            return f"{NO_DECISION}."
+        shown = self._show(Evidence("name", tool))
+        if shown != tool or is_label(shown):
+            named = f" ({shown})" if shown.isprintable() else ""
+            return (
+                f"{NO_DECISION}, and decisions about tools do not count here: the name of its tool is hidden{named}. "
+                "Name the exchange instead."
+            )
+        if not self._decisions.are_about(tool):
+            return f"{NO_DECISION} or its tool {tool}."
+        # There is one, but about the tool of another server.
+        here = "a server that does not name itself" if server is None else f"the server {server}"
+        return f"{NO_DECISION} or its tool {tool} of {here}."
 
     def _is_refused_for_its_session(self, exchange: Exchange) -> bool:
         """Answered 404 in a session whose client has not initialized anew."""
