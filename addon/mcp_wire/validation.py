@@ -20,7 +20,7 @@ from mcp_wire.transcript.interop_tuple import InteropTuple
 from mcp_wire.transcript.naming import plainly_named
 from mcp_wire.transcript.reading import observations
 from mcp_wire.transcript.rewriting import redacted_profile
-from mcp_wire.transcript.tuple_parts import completed, server_name
+from mcp_wire.transcript.tuple_parts import completed, contradicted, server_name
 from mcp_wire.wire.observation import Observation
 from mcp_wire.wire.strict_json import JsonValue
 
@@ -67,7 +67,7 @@ def validate(
     # What the document says stands: the edge that wrote it saw more, and so may its author have done.
     members = completed(redactor.redact_tuple(document.interoperability_tuple), shown.members)
     named = document.profile and redacted_profile(document.profile, redactor)
-    return report_of(judge, named, members, chosen)
+    return report_of(judge, named, members, chosen, shown.stated)
 
 
 def redacted_timeline(
@@ -109,10 +109,12 @@ def report_of(
     profile_name: str | None,
     interoperability_tuple: Mapping[str, JsonValue],
     rules: Iterable[Rule],
+    stated: Mapping[str, JsonValue],
 ) -> Report:
     """The report on what a judge has found so far.
 
     `rules` are all rules that were chosen, so that those which the profile does not have are reported as such.
+    `stated`: what an operator says of the tuple; what of it is not so is reported.
     """
     profile = PROFILES.get(profile_name or "")
     judged = judge.ledger.coverage
@@ -121,6 +123,7 @@ def report_of(
         draft=profile.draft if profile is not None else False,
         normative=profile.normative if profile is not None else False,
         interoperability_tuple=interoperability_tuple,
+        tuple_contradicted=contradicted(interoperability_tuple, stated),
         findings=tuple(judge.findings()),
         recovery=tuple(judge.recovery(server_name(interoperability_tuple))),
         coverage={

@@ -17,9 +17,13 @@ import xmlschema
 from mcp_wire.judging.finding import Finding, Level
 from mcp_wire.reports import markdown_report, sarif_report
 from mcp_wire.reports.forms import FORMS
-from mcp_wire.reports.model import Accepted, Report, Results
+from mcp_wire.reports.model import Accepted, NamedReport, Report, Results
+from mcp_wire.reports.words import tuple_rows
 from mcp_wire.requirements import unexercised
 from mcp_wire.rules import ALL_RULES
+from mcp_wire.transcript.document import Document
+from mcp_wire.transcript.tuple_words import asserted_parts
+from mcp_wire.validation import validate
 from tests.reports import hostile
 from tests.reports.judged import READERS, case_transcripts, findings_in, named_report, results_of
 from tests.transcript.test_form_rules import GOOD
@@ -80,6 +84,51 @@ def test_a_report_on_nothing(form: str) -> None:
     results = results_of(GOOD, {"profile": "nobody", "exchanges": 3}, {})
     assert READERS[form](FORMS[form].render(results)) == findings_in(results)
     assert not READERS[form](FORMS[form].render(Results(())))
+
+
+STATED = (
+    "server=another/2.0",
+    "sdk=python-sdk/2.3.0",
+    "sdk=mcp-types/2.3.0",
+    "runtime=CPython/3.13.0",
+    "intermediaries=none",
+    "failure_time=2026-11-30T09:30:00Z",
+    "request_ids=call-2",
+    "reproduction=pytest tests/test_resume.py",
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_whole_tuple_is_told(form: str) -> None:
+    """What was read, what was stated, what of that is not so, and what nobody knows."""
+    document = Document(GOOD | {"tuple": {"server": {"name": "example-server", "version": "1.0"}}})
+    named = NamedReport("t.json", validate(document, asserted=asserted_parts(STATED)))
+    text = FORMS[form].render(Results((named,)))
+    assert named.report.tuple_contradicted == {"server": {"name": "another", "version": "2.0"}}
+    if form == "jsonl":
+        assert not text
+        return
+    said = ["example-server", "another", "python-sdk/2.3.0", "mcp-types/2.3.0", "CPython/3.13.0", "call-2"]
+    for part in (*said, "2026-11-30T09:30:00Z", "pytest tests/test_resume.py", "stable-2025-11-25", *UNKNOWN):
+        assert part in text, part
+
+
+UNKNOWN = ("client", "http_version", "tls")
+
+
+def test_a_part_of_the_tuple_is_a_row() -> None:
+    report = validate(Document(GOOD), asserted=asserted_parts(STATED))
+    rows = dict(tuple_rows(report))
+    assert (rows["server"], rows["sdk"], rows["intermediaries"]) == (
+        "another 2.0",
+        "python-sdk/2.3.0, mcp-types/2.3.0",
+        "none",
+    )
+    many = replace(report, interoperability_tuple={"sdk": [f"sdk-{n}/1" for n in range(20)], "tls": 3})
+    assert dict(tuple_rows(many))["sdk"].endswith("sdk-15/1 and 4 more")
+    assert "tls" not in dict(tuple_rows(many))
+    seen = replace(report, interoperability_tuple={"tls": "none"}, tuple_contradicted={"tls": "TLSv1.3"})
+    assert dict(tuple_rows(seen))["tls"] == "none (stated: TLSv1.3, which is not what is seen)"
 
 
 # SARIF
@@ -231,7 +280,7 @@ def test_markdown_has_the_tuple_the_evidence_the_clause_and_the_advice() -> None
     }
     text = markdown_report.render(Results((named_report(f"{name}.json", transcript),)))
     assert "| client | `agent 1.2` |" in text
-    assert "| via | `nginx/1.22` |" in text
+    assert "| intermediaries | `nginx/1.22` |" in text
     assert "```mermaid\nsequenceDiagram\n" in text
     assert "- **Clause:** [2025-11-25 " in text
     assert "### Recovery" in text and "- `resume-with-get` for " in text

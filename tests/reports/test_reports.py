@@ -59,7 +59,8 @@ def test_the_human_report_says_who_must_act_where_and_what_to_do() -> None:
     lines = text.splitlines()
     assert lines[0].startswith("call.json: 1 error")
     assert "  judged as stable-2025-11-25" in lines
-    assert "  client agent 1.2 · server files · via nginx/1.22" in lines
+    rows = ["  client           agent 1.2", "  server           files", "  intermediaries   nginx/1.22"]
+    assert lines[2:5] == rows
     assert lines.index("The client must act: request construction") < lines.index("  error invalid_post_accept")
     assert "    at     /exchanges/0/request/headers (exchange call)" in lines
     assert any(line.startswith("    clause 2025-11-25 basic/transports#") for line in lines)

@@ -11,8 +11,8 @@ import pytest
 
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.transcript.document import Document
-from mcp_wire.transcript.tuple_parts import PARTS, completed, unknown_parts
-from mcp_wire.transcript.tuple_words import TupleError, asserted_parts
+from mcp_wire.transcript.tuple_parts import PARTS, completed, contradicted, unknown_parts
+from mcp_wire.transcript.tuple_words import WANTED, TupleError, asserted_parts
 from mcp_wire.validation import validate
 from tests.cli.test_validate import run
 from tests.transcript.test_form_rules import GOOD
@@ -143,6 +143,23 @@ def test_a_version_is_added_to_the_peer_of_that_name_only() -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        (["client=example-client", "sdk=a/1", "tls=TLSv1.3"], {}),
+        (["client=example-client/1.4.0", "intermediaries=envoy/1.30"], {}),
+        (["client=example-client/1.5"], {"client": {"name": "example-client", "version": "1.5"}}),
+        (["client=another"], {"client": {"name": "another"}}),
+        (["intermediaries=none", "revision=2025-03-26"], {"intermediaries": [], "revision": "2025-03-26"}),
+    ],
+)
+def test_what_is_stated_and_not_so_is_told(words: list[str], wrong: dict[str, Any]) -> None:
+    stated = asserted_parts(words)
+    report = validate(Document(EVIDENCE), asserted=stated)
+    assert report.tuple_contradicted == wrong
+    assert contradicted(report.interoperability_tuple, stated) == wrong
+
+
+@pytest.mark.parametrize(
     ("members", "unknown"),
     [
         ({}, [*(name for name in PARTS if name not in ("user_agent", "server_software"))]),
@@ -181,12 +198,22 @@ REFUSED = [
     ("gateway=nginx/1.22", "a part of the tuple is one of client, server, "),
     ("client=qX7fKz02LmWv9RbTc5JdYs8P", "client has to be a name and a version"),
     ("server=example/build-qX7fKz02LmWv9RbTc5", "server has to be a name and a version"),
-    ("sdk=python sdk (alice's build)", "sdk has to be a name, and perhaps a version, of a product"),
+    ("sdk=python sdk (alice's build)", "sdk has to be the name of a product and perhaps its version"),
+    ("intermediaries=acme-edge-gw", "intermediaries has to be a name with a version behind a slash"),
+    ("user_agent=acme", "user_agent has to be a name with a version behind a slash"),
+    ("tls=1.3", "tls has to be the version of TLS"),
+    ("http_version=QUIC", "http_version has to be the version of HTTP"),
+    ("failure_time=2026-11-30T09:30:00", "failure_time has to be a time with its zone"),
+    ("failure_time=2026-11-30 09:30", "failure_time has to be a time with its zone"),
     ("endpoint=https://mcp.acme.example/mcp", "endpoint has to be a path of public words"),
     ("endpoint=/mcp?key=1", "endpoint has to be a path of public words"),
     ("revision=latest", "revision has to be a protocol version"),
-    ("failure_time=yesterday", "failure_time has to be a time"),
+    ("failure_time=yesterday", "failure_time has to be a time with its zone"),
     ("request_ids=4f1a9d2e3f5b6a7c", "request_ids has to be the id of an exchange"),
+    (
+        "reproduction=curl http://127.0.0.1:8081/mcp",
+        "reproduction has to be a command or the name of a test, without URLs, ids, secrets, quotation marks and paths",
+    ),
     ("reproduction=curl https://mcp.acme.example", "reproduction has to be a command"),
     ("reproduction=run --token qX7fKz02LmWv9RbTc5JdYs8P", "reproduction has to be a command"),
 ]
@@ -198,6 +225,15 @@ def test_a_word_that_has_no_place_in_a_tuple_is_refused_without_repeating_it(wor
         asserted_parts([word])
     assert str(refused.value).startswith(why)
     assert "qX7" not in str(refused.value) and "acme" not in str(refused.value)
+
+
+@pytest.mark.parametrize("time", ["2026-11-30", "2026-11-30T09:30Z", "2026-11-30 09:30:00.5+01:00"])
+def test_a_time_has_a_zone_and_a_day_needs_none(time: str) -> None:
+    assert asserted_parts([f"failure_time={time}"]) == {"failure_time": time}
+
+
+def test_every_part_says_what_it_has_to_be() -> None:
+    assert set(WANTED) == set(PARTS)
 
 
 def test_no_part_is_said_twice() -> None:
@@ -226,7 +262,8 @@ def test_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> 
     ]
     assert report["tuple_unknown"] == unknown
     code, out, _ = run(capfd, "validate", file)
-    assert "not known (--tuple NAME=VALUE tells): client, server, sdk, " in " ".join(out.split())
+    told = " ".join(out.split())
+    assert "not known client, server, sdk, " in told and "reproduction (--tuple NAME=VALUE tells)" in told
     code, out, _ = run(capfd, "validate", file, "--report", "markdown")
     assert "| not known | `client`, `server`, `sdk`, " in out
     commands: list[list[str | Path]] = [["validate", file], ["convert", file, "--output", tmp_path / "out"]]

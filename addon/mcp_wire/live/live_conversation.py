@@ -123,7 +123,7 @@ class LiveConversation:
         return self._judge.finish() if self.is_judged else []
 
     def report(self) -> Report:
-        return report_of(self._judge, self.identity.profile, self._tuple.members, self._rules)
+        return report_of(self._judge, self.identity.profile, self._tuple.members, self._rules, self._tuple.stated)
 
     def exchange_of(self, flow: str) -> Exchange | None:
         """What is known of an exchange that runs and is judged, by the edge's name."""

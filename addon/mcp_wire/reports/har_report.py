@@ -63,6 +63,7 @@ def _page(identifier: str, named: NamedReport) -> JsonObject:
         "_profile": report.profile,
         "_tuple": dict(report.interoperability_tuple),
         "_tupleUnknown": list(report.tuple_unknown),
+        "_tupleContradicted": dict(report.tuple_contradicted),
         "_timed": timeline is not None and timeline.is_timed,
         "_exchangesLeftOut": 0 if timeline is None else timeline.exchanges_left_out,
         "_recovery": [advice_object(advice) for advice in report.recovery],

@@ -22,9 +22,9 @@ from mcp_wire.reports.words import (
     counted,
     coverage_sentences,
     listed,
-    peers,
     printable,
     profile_words,
+    tuple_rows,
     verdict,
 )
 from mcp_wire.wire.strict_json import JsonValue, dump_json
@@ -69,12 +69,10 @@ def _conversation(named: NamedReport) -> JsonObject:
     report, timeline = named.report, named.timeline or Timeline()
     of_the_run = named.transcript == THE_RUN and report.profile is None
     facts: list[JsonValue] = [] if of_the_run else [["profile", profile_words(report)]]
-    facts += [[side, printable(peer)] for side, peer in peers(report.interoperability_tuple)]
-    endpoint = report.interoperability_tuple.get("endpoint")
-    if isinstance(endpoint, str):
-        facts.append(["endpoint", printable(endpoint)])
-    if report.tuple_unknown and not of_the_run:
-        facts.append(["not known", ", ".join(report.tuple_unknown)])
+    if not of_the_run:
+        facts += [[part, printable(known)] for part, known in tuple_rows(report)]
+        if report.tuple_unknown:
+            facts.append(["not known", ", ".join(report.tuple_unknown)])
     return {
         "transcript": printable(named.transcript),
         "verdict": verdict(report),

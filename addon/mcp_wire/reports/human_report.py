@@ -18,9 +18,9 @@ from mcp_wire.reports.words import (
     coverage_sentences,
     layer_words,
     listed,
-    peers,
     printable,
     profile_words,
+    tuple_rows,
     verdict,
 )
 
@@ -31,6 +31,8 @@ _BOLD: Final = "\x1b[1m"
 _DIM: Final = "\x1b[2m"
 _PLAIN: Final = "\x1b[0m"
 _INDENT: Final = "    "
+_PART_WIDTH: Final = 17
+"""Columns for the name of a part of the tuple."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +98,11 @@ def _report(named: NamedReport, style: Style) -> Iterator[str]:
     report = named.report
     yield style.bold(f"{printable(named.transcript)}: {verdict(report)}")
     yield from style.paragraph(profile_words(report))
-    about = " · ".join(f"{side} {peer}" for side, peer in peers(report.interoperability_tuple))
-    if about:
-        yield from style.paragraph(about)
+    for part, known in tuple_rows(report):
+        yield from style.paragraph(known, f"  {part:<{_PART_WIDTH}}", " " * (_PART_WIDTH + 2))
     if report.tuple_unknown:
-        yield from style.paragraph(f"not known (--tuple NAME=VALUE tells): {', '.join(report.tuple_unknown)}")
+        unknown = f"{', '.join(report.tuple_unknown)} (--tuple NAME=VALUE tells)"
+        yield from style.paragraph(unknown, f"  {'not known':<{_PART_WIDTH}}", " " * (_PART_WIDTH + 2))
     yield ""
     yield from _groups(report.findings, named, style)
     yield from _not_listed(report, style)

@@ -56,19 +56,27 @@ def report_object(report: Report) -> JsonObject:
         "profile": report.profile,
         "draft": report.draft,
         "normative": report.normative,
-        "tuple": dict(report.interoperability_tuple),
+        **tuple_members(report),
         "findings": [finding_object(finding) for finding in report.findings],
         "recovery": [advice_object(advice) for advice in report.recovery],
         "coverage": {code: _coverage(coverage) for code, coverage in report.coverage.items()},
     }
-    if report.tuple_unknown:
-        members["tuple_unknown"] = list(report.tuple_unknown)
     if report.findings_dropped:
         members["findings_dropped"] = report.findings_dropped
     if report.hidden:
         members["findings_hidden"] = report.hidden
     if report.accepted:
         members["accepted"] = [accepted_object(accepted) for accepted in report.accepted]
+    return members
+
+
+def tuple_members(report: Report) -> JsonObject:
+    """What a report has of the interoperability tuple."""
+    members: JsonObject = {"tuple": dict(report.interoperability_tuple)}
+    if report.tuple_unknown:
+        members["tuple_unknown"] = list(report.tuple_unknown)
+    if report.tuple_contradicted:
+        members["tuple_contradicted"] = dict(report.tuple_contradicted)
     return members
 
 

@@ -1,4 +1,6 @@
-"""`--report jsonl`: one finding a line, with the same members as `findings.jsonl` of a live run."""
+"""`--report jsonl`: one finding a line, with the same members as `findings.jsonl` of a live run.
+
+A line is a finding and nothing else: the interoperability tuple, recovery and coverage are in the other forms."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from mcp_wire.judging.finding import Finding, Level
 from mcp_wire.judging.ledger import Outcome
 from mcp_wire.reports.evidence import excerpt
 from mcp_wire.reports.model import Accepted, NamedReport, Report, Results, RuleCoverage, has_findings_at
-from mcp_wire.reports.words import WHO_MUST_ACT, printable
+from mcp_wire.reports.words import WHO_MUST_ACT, printable, tuple_rows
 
 SUITE_OF_THE_RUN: Final = "the run itself"
 _NOT_JUDGED: Final[dict[Outcome, str]] = {
@@ -62,7 +62,12 @@ def _suite(name: str, cases: Sequence[_Case], named: NamedReport | None) -> Iter
         f'skipped="{skipped}">'
     )
     if named is not None:
-        yield f'  <properties><property name="profile" value={_quoted(named.report.profile or "")}/></properties>'
+        unknown = ", ".join(named.report.tuple_unknown)
+        rows = [("profile", named.report.profile or ""), *tuple_rows(named.report)]
+        yield "  <properties>"
+        for part, known in (*rows, *([("not known", unknown)] if unknown else [])):
+            yield f"   <property name={_quoted(part)} value={_quoted(known)}/>"
+        yield "  </properties>"
     for case in cases:
         yield from _case(case, name, named)
     yield from _advice(named)

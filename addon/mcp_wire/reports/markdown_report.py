@@ -21,9 +21,9 @@ from mcp_wire.reports.words import (
     counted,
     coverage_sentences,
     layer_words,
-    peers,
     printable,
     profile_words,
+    tuple_rows,
     verdict,
 )
 
@@ -102,12 +102,8 @@ def _report(named: NamedReport, many: bool) -> Iterator[str]:
 
 
 def _about(named: NamedReport) -> str:
-    members = named.report.interoperability_tuple
     rows = [("transcript", code(named.transcript)), ("profile", text(profile_words(named.report)))]
-    rows += [(side, code(peer)) for side, peer in peers(members)]
-    endpoint = members.get("endpoint")
-    if isinstance(endpoint, str):
-        rows.append(("endpoint", code(endpoint)))
+    rows += [(part, code(known)) for part, known in tuple_rows(named.report)]
     if named.report.tuple_unknown:
         rows.append(("not known", ", ".join(map(code, named.report.tuple_unknown))))
     # In a table a bar ends the cell even within code.

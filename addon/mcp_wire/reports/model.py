@@ -71,6 +71,8 @@ class Report:
     draft: bool = False
     normative: bool = False
     interoperability_tuple: Mapping[str, JsonValue] = field(default_factory=dict)
+    tuple_contradicted: Mapping[str, JsonValue] = field(default_factory=dict)
+    """What an operator states of the tuple, and the traffic or the transcript shows otherwise."""
     findings_dropped: int = 0
     """Different findings that were made beyond the number that is kept."""
     accepted: tuple[Accepted, ...] = ()

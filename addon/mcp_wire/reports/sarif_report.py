@@ -13,7 +13,7 @@ from mcp_wire.judging.declaration import Rule
 from mcp_wire.judging.finding import Finding, Level
 from mcp_wire.reports.explanation import explanations_text
 from mcp_wire.reports.identity import fingerprints
-from mcp_wire.reports.json_report import JsonObject, advice_object
+from mcp_wire.reports.json_report import JsonObject, advice_object, tuple_members
 from mcp_wire.reports.model import Accepted, NamedReport, Report, Results
 from mcp_wire.reports.words import WHO_MUST_ACT, counted, layer_words, printable
 from mcp_wire.rules import ALL_RULES, own_findings
@@ -161,7 +161,12 @@ def _properties(finding: Finding) -> JsonObject:
 
 
 def _about(report: Report) -> JsonObject:
-    return {"profile": report.profile, "normative": report.normative, "valid": report.valid}
+    return {
+        "profile": report.profile,
+        "normative": report.normative,
+        "valid": report.valid,
+        **tuple_members(report),
+    }
 
 
 def _descriptor(code: str) -> JsonObject:

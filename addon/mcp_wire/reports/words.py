@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from mcp_wire.judging.finding import LEVELS, Layer, Party
 from mcp_wire.protocol.profiles import PROFILES, UNDETERMINED
 from mcp_wire.reports.model import Report, has_findings_at
+from mcp_wire.transcript.tuple_parts import PARTS
 from mcp_wire.wire.strict_json import JsonValue
 
 MAX_UNCERTAIN_RULES_NAMED: Final = 4
+MAX_ITEMS_SHOWN: Final = 16
+"""Items of one part of an interoperability tuple that text for people shows."""
 
 WHO_MUST_ACT: Final[dict[Party, str]] = {
     "client": "the client must act",
@@ -62,18 +65,27 @@ def profile_words(report: Report) -> str:
     return f"judged as {report.profile}" + (f" ({remarks})" if remarks else "")
 
 
-def peers(members: Mapping[str, JsonValue]) -> Iterator[tuple[str, str]]:
-    """Who spoke, from an interoperability tuple: `client` and `server` with name and version, and what was between."""
-    for side in ("client", "server"):
-        value = members.get(side)
-        if isinstance(value, dict):
-            peer = " ".join(part for name in ("name", "version") if isinstance(part := value.get(name), str))
-            if peer:
-                yield side, peer
-    hops = members.get("intermediaries")
-    via = [hop for hop in hops if isinstance(hop, str)] if isinstance(hops, list) else []
-    if via:
-        yield "via", ", ".join(via)
+def tuple_rows(report: Report) -> Iterator[tuple[str, str]]:
+    """The interoperability tuple, a row a part: its name in words, and what is known of it."""
+    for name in PARTS:
+        value = _part(report.interoperability_tuple.get(name))
+        otherwise = _part(report.tuple_contradicted.get(name))
+        if value and otherwise:
+            value += f" (stated: {otherwise}, which is not what is seen)"
+        if value:
+            yield name.replace("_", " "), value
+
+
+def _part(value: JsonValue) -> str:
+    """A part of a tuple in one line; empty where it is none that can be shown."""
+    if isinstance(value, dict):
+        return " ".join(part for name in ("name", "version") if isinstance(part := value.get(name), str))
+    if isinstance(value, list):
+        items = [item for item in value if isinstance(item, str)]
+        more = len(items) - MAX_ITEMS_SHOWN
+        shown = ", ".join(items[:MAX_ITEMS_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        return shown if value else "none"
+    return value if isinstance(value, str) else ""
 
 
 def coverage_sentences(report: Report) -> str:

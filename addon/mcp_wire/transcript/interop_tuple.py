@@ -45,6 +45,11 @@ class InteropTuple:
         """A copy, in a fixed order."""
         return completed(self._members, self._asserted)
 
+    @property
+    def stated(self) -> Mapping[str, JsonValue]:
+        """What an operator says, whether the traffic bears it out or not."""
+        return self._asserted
+
     def take(self, redacted: Iterable[Observation], tls: str | None = None) -> bool:
         """Read on. True if something was learned. `tls`: the version with which the requests were sent, or `none`."""
         if not self._left and not self._readers:

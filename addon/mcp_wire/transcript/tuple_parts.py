@@ -69,3 +69,17 @@ def completed(members: Mapping[str, JsonValue], further: Mapping[str, JsonValue]
         ):
             merged[name] = value | known
     return {name: merged[name] for name in (*PARTS, *merged) if name in merged}
+
+
+def contradicted(members: Mapping[str, JsonValue], stated: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """What an operator states and the tuple does not show, because something else was seen or stood there before."""
+    return {name: value for name, value in stated.items() if name in members and _differs(members[name], value)}
+
+
+def _differs(shown: JsonValue, stated: JsonValue) -> bool:
+    if isinstance(shown, dict) and isinstance(stated, dict):
+        return any(shown.get(part) != said for part, said in stated.items())
+    if isinstance(shown, list) and isinstance(stated, list):
+        # Lists are joined: only that there are none can be wrong.
+        return bool(shown) and not stated
+    return shown != stated

@@ -41,18 +41,37 @@ def asserted_parts(words: Iterable[str]) -> dict[str, JsonValue]:
     redacted = Redactor().redact_tuple(members)
     for name, said in members.items():
         if redacted[name] != said:
-            raise TupleError(f"{name} has to be {_WANTED.get(name, 'a name, and perhaps a version, of a product')}")
+            raise TupleError(f"{name} has to be {WANTED[name]}")
+    said_time = members.get("failure_time")
+    if isinstance(said_time, str) and _WITHOUT_ZONE.search(said_time):
+        raise TupleError(f"failure_time has to be {WANTED['failure_time']}")
     return members
 
 
-_WANTED: Final = {
+_WITHOUT_ZONE: Final = re.compile(r"[T ][0-9:.]+$")
+_PRODUCT: Final = "the name of a product and perhaps its version, as in python-sdk/2.3.0, in words that are no key"
+_TOKENS: Final = (
+    "a name with a version behind a slash, as in example-gateway/1.2 (without one only the names of well-known "
+    "products are taken, such as nginx: another could be a host)"
+)
+WANTED: Final = {
     "client": "a name and a version, as in example-client/1.4.0",
     "server": "a name and a version, as in example-server/2.1.0",
     "endpoint": "a path of public words, as in /mcp",
     "revision": "a protocol version, as in 2025-11-25",
-    "failure_time": "a time, as in 2026-11-30T09:30:00Z",
+    "sdk": _PRODUCT,
+    "runtime": _PRODUCT,
+    "intermediaries": _TOKENS,
+    "user_agent": _TOKENS,
+    "server_software": _TOKENS,
+    "http_version": "the version of HTTP, as in HTTP/1.1",
+    "tls": "the version of TLS, as in TLSv1.3, or none",
+    "failure_time": "a time with its zone, as in 2026-11-30T09:30:00Z, or a day",
     "request_ids": "the id of an exchange, as in x-7, or a small number",
-    "reproduction": "a command or the name of a test, without values",
+    "reproduction": (
+        "a command or the name of a test, without URLs, ids, secrets, quotation marks and paths from the root: at most "
+        "12 words, as in pytest tests/test_resume.py -k resume"
+    ),
 }
 
 
