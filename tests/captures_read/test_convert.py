@@ -11,12 +11,15 @@ import signal
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mitmproxy import http
+from mitmproxy.addons.savehar import SaveHar
+from mitmproxy.flow import Error
 
 from mcp_wire.cli.main import main
 from mcp_wire.transcript.reading import read_document
@@ -24,7 +27,19 @@ from mcp_wire.validation import validate
 from mcp_wire.wire.body import Body
 from mcp_wire.wire.observation import Observation, RequestSeen, ResponseBody, ResponseChunk, ResponseSeen
 from mcp_wire.wire.strict_json import Missing, dump_json
-from tests.captures_read.sessions import IN_SESSION, SECRET, SESSION_ID, Json, Spoken, flow_file, flow_of, har, session
+from tests.captures_read.sessions import (
+    IN_SESSION,
+    SECRET,
+    SESSION_ID,
+    Json,
+    Spoken,
+    chrome_entry,
+    firefox_entry,
+    flow_file,
+    flow_of,
+    har,
+    session,
+)
 from tests.privacy.conversations import canaries, planted, windows
 from tests.privacy.test_canaries import readings
 
@@ -234,6 +249,68 @@ def test_no_mcp_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     capture.write_bytes(flow_file([flow_of(Spoken("GET", None, 200, "<html>", "text/html", path="/"))]))
     assert main(["convert", str(capture), "-o", str(tmp_path / "out")]) == 1
     assert capsys.readouterr().err == f"mcp-conformance: {capture}: there is no MCP in it\n"
+
+
+def recorded_twice_by_mitmproxy() -> bytes:
+    """`--set hardump`: a flow is written for its answer, and for its error once more; what is connected already then,
+    is connected in no time."""
+    flows = [flow_of(spoken) for spoken in session()]
+    for flow in flows:
+        flow.server_conn.timestamp_start, flow.server_conn.timestamp_tcp_setup = 1_699_999_999.5, 1_699_999_999.75
+    flows[2].error = Error("Client disconnected.", 1_700_000_001.5)
+    made = SaveHar().make_har([*flows, flows[2]])
+    first, second = made["log"]["entries"][2:]
+    assert (first["timings"]["connect"], second["timings"]["connect"]) == (250.0, -1.0)
+    return json.dumps(made, indent=4).encode()
+
+
+def saved_twice_by_mitmweb() -> bytes:
+    """Saved while its stream ran, and at its end; and another, which was duplicated by hand."""
+    flows = [flow_of(spoken) for spoken in session()]
+    running = flow_of(session()[2])
+    running.id = flows[2].id
+    running.response.timestamp_end = None  # type: ignore[union-attr]
+    running.response.content = b""  # type: ignore[union-attr]
+    return flow_file([running, *flows, flows[1].copy()])
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "repeated"),
+    [
+        ("hardump.har", recorded_twice_by_mitmproxy(), 1),
+        ("chrome.har", har("WebInspector", [chrome_entry(one) for one in [*session(), *session()[1:]]]), 2),
+        ("saved.mitm", saved_twice_by_mitmweb(), 2),
+    ],
+)
+def test_a_recording_that_is_there_twice_is_nobodys_replay(
+    name: str, data: bytes, repeated: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture, out = tmp_path / name, tmp_path / "out"
+    capture.write_bytes(data)
+    assert main(["convert", str(capture), "-o", str(out)]) == 0
+    told = capsys.readouterr()
+    assert ": 3 exchanges, 0 errors, 0 warnings, 0 notes\n" in told.out
+    assert told.err.startswith(f"mcp-conformance: {capture}: ")
+    assert ("2 recordings, the first at byte " if repeated == 2 else "the recording at byte ") in told.err
+    assert told.err.endswith("there already: each exchange counts once\n") and told.err.count("\n") == 1
+    [transcript] = out.glob("*-1.json")
+    # The later state of it.
+    assert len(json.loads(transcript.read_text())["exchanges"][2]["response"]["chunks"]) == 1
+
+
+@pytest.mark.parametrize("producer", ["mitmproxy", "Firefox"])
+def test_what_was_sent_once_more_is_a_replay(producer: str, tmp_path: Path) -> None:
+    *before, call = session()
+    again = replace(call, times=(0.301, 0.351, 1.501))
+    capture = tmp_path / "session.har"
+    if producer == "mitmproxy":
+        made = SaveHar().make_har([flow_of(one) for one in (*before, call, again)])
+        capture.write_bytes(json.dumps(made).encode())
+    else:
+        capture.write_bytes(har(producer, map(firefox_entry, (*before, call, again))))
+    assert main(["convert", str(capture), "-o", str(tmp_path)]) == 0
+    [expected] = tmp_path.glob("*.expected.json")
+    assert "post_replayed_same_id" in [one["code"] for one in json.loads(expected.read_text())["findings"]]
 
 
 def test_several_captures_of_one_name(capture: Path, tmp_path: Path) -> None:

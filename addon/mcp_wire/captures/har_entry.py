@@ -8,7 +8,8 @@ captured", and no evidence. What a producer is known to write differently:
   allows, since what seems to overlap and does not would be held against the client.
 - Browsers: pseudo-headers of HTTP/2 stand among the headers; lines of a repeated header are one value with line ends.
 - Browsers and mitmproxy: an event stream that names no charset is UTF-8, and its text was made as if it were not.
-- mitmproxy: a body that was not stored is "" of size 0; the time to connect may lie before the request.
+- mitmproxy: a body that was not stored is "" of size 0; the time to connect may lie before the request. A flow that has
+  an answer and an error is written twice, and the time to connect stands in the first of the two only.
 - Chrome: the client's connection is `_connectionId`, not `connection`; `_eventSourceMessages` has the times of events.
 - Chrome and Playwright (`_error`, `_failureText`), Charles (`_charlesStatus`): say how it ended.
 - This tool (`--report har`): `_chunks` has the times of the chunks.
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -82,13 +84,14 @@ def exchange_of_entry(text: bytes, offset: int, creator: str) -> StoredExchange 
 
     `creator`: the name of the producer in lower case, "" where there is none.
     """
-    return _Entry(_parsed(text), f"entry-{offset}", creator).exchange()
+    return _Entry(_parsed(text), text, offset, creator).exchange()
 
 
 class _Entry:
-    def __init__(self, entry: Json, identity: str, creator: str) -> None:
+    def __init__(self, entry: Json, text: bytes, offset: int, creator: str) -> None:
         self._entry = entry
-        self._identity = identity
+        self._text = text
+        self._offset = offset
         self._from_mitmproxy = creator == MITMPROXY
         self._from_this_tool = creator == THIS_TOOL
         self._request = _object(entry, "request", "it has no request")
@@ -110,7 +113,16 @@ class _Entry:
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         endpoint = endpoint_of(parts.scheme, host, port or _PORTS[parts.scheme], target)
         request = self._request_part(endpoint, target)
-        return StoredExchange(self._identity, request, tuple(self._parts(request)))
+        return StoredExchange(self._identity(), request, tuple(self._parts(request)))
+
+    def _identity(self) -> str:
+        """Equal only where everything is, the moment at which it began included: a recording that was written twice."""
+        text, timings = self._text, self._entry.get("timings")
+        if self._from_mitmproxy and isinstance(timings, dict):
+            timings = {name: value for name, value in timings.items() if name not in ("connect", "ssl")}
+            entry = {name: value for name, value in self._entry.items() if name != "time"}
+            text = json.dumps(entry | {"timings": timings}).encode()
+        return hashlib.blake2b(text, digest_size=16).hexdigest()
 
     def _request_part(self, endpoint: str, target: str) -> RequestPart:
         method = self._request.get("method")
@@ -121,7 +133,7 @@ class _Entry:
         raw, why_not = _limited(*self._request_body(method, lines))
         connection = self._entry.get("_connectionId")
         known = isinstance(connection, str) and connection not in ("", "0")
-        origin = Origin(endpoint, f"connection-{connection}" if known else self._identity, version or None)
+        origin = Origin(endpoint, f"connection-{connection}" if known else f"entry-{self._offset}", version or None)
         # A proxy may have written down the URL for which it asked itself.
         scheme = None if self._from_mitmproxy or self._from_this_tool else scheme_of(origin.endpoint.partition(":")[0])
         return RequestPart(origin, method, target, version, lines, raw, why_not, decoded=True, scheme=scheme)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import heapq
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 from mcp_wire.captures.stored import Capture, LeftOut, Place, StoredExchange
@@ -24,6 +25,9 @@ MAX_EVIDENCE_OCTETS: Final = 64 * 1024
 
 MAX_LEFT_OUT_TOLD: Final = 100
 
+MAX_COMPARED: Final = 16
+"""Exchanges that began in the same microsecond and are held against each other whole; of more, only who they are."""
+
 _TimedPart = tuple[str, Microseconds, Part]
 
 _PLACE: Final = struct.Struct(">QQ")
@@ -36,6 +40,9 @@ class Index:
         self.left_out: list[LeftOut] = []
         """The first of what cannot be read."""
         self.more_left_out = 0
+        self.repeated = 0
+        """Recordings of what was recorded already, and the first of those; known when everything was replayed."""
+        self.first_repeated: Place | None = None
         self._packed: list[bytes] = []
         for place in places:
             if isinstance(place, LeftOut):
@@ -53,6 +60,12 @@ class Index:
     def __iter__(self) -> Iterator[Place]:
         return (Place(*_PLACE.unpack(packed)) for packed in self._packed)
 
+    def note_repeated(self, place: Place) -> None:
+        """What stands there is a recording of an exchange that is there already."""
+        self.repeated += 1
+        if self.first_repeated is None:
+            self.first_repeated = place
+
 
 def replayed(capture: Capture, index: Index) -> Iterator[Entry]:
     """The parts of all exchanges that are MCP, with strictly increasing times since the first."""
@@ -68,16 +81,32 @@ def replayed(capture: Capture, index: Index) -> Iterator[Entry]:
 
 def _exchanges(capture: Capture, index: Index) -> Iterator[tuple[Microseconds, StoredExchange]]:
     """By the time of their first parts; one that is there twice counts once."""
-    seen: set[str] = set()
-    since: Microseconds | None = None
-    for place in index:
+    for at, places in groupby(index, key=lambda place: place.at):
+        for exchange in _distinct(capture, list(places), index):
+            yield at, exchange
+
+
+def _distinct(capture: Capture, places: Sequence[Place], index: Index) -> Iterator[StoredExchange]:
+    """What began at the same moment. Whoever sends something again does so later, with other times throughout."""
+    if len(places) == 1:
+        yield capture.exchange(places[0])
+        return
+    # What was saved later knows more of an exchange that still ran at first.
+    latest: dict[str, Place] = {}
+    for place in places:
+        identity = capture.exchange(place).identity
+        if identity in latest:
+            index.note_repeated(place)
+        latest[identity] = place
+    told: list[StoredExchange] = []
+    for place in latest.values():
         exchange = capture.exchange(place)
-        if place.at != since:
-            since = place.at
-            seen.clear()
-        if exchange.identity not in seen:
-            seen.add(exchange.identity)
-            yield place.at, exchange
+        if any(exchange.parts == one.parts for one in told):
+            index.note_repeated(place)
+            continue
+        if len(latest) <= MAX_COMPARED:
+            told.append(exchange)
+        yield exchange
 
 
 def _in_order(

@@ -113,6 +113,7 @@ def converted(
             for name, capture, index in indexed:
                 complaints.about(name, index)
                 made = conversion.convert(_stem(name), capture, index)
+                _say_what_is_repeated(name, index)
                 if not made:
                     complaints.hear(f"{shown_name(name)}: there is no MCP in it")
                 lines += (_line(output, one) for one in made)
@@ -147,6 +148,17 @@ def _indexed(captures: Sequence[tuple[str, BinaryIO]]) -> list[tuple[str, Captur
             why = problem if isinstance(problem, UnreadableCapture) else reason(problem)
             complain(PROGRAM, f"{shown_name(name)}: cannot be read: {why}")
     return indexed if len(indexed) == len(captures) else None
+
+
+def _say_what_is_repeated(name: str, index: Index) -> None:
+    """Nothing is missing for that, so it has no say in the exit code."""
+    if index.first_repeated is not None:
+        place = f"at byte {index.first_repeated.offset}"
+        if index.repeated == 1:
+            repeated = f"the recording {place} is there already"
+        else:
+            repeated = f"{index.repeated} recordings, the first {place}, are there already"
+        complain(PROGRAM, f"{shown_name(name)}: {repeated}: each exchange counts once")
 
 
 class _Complaints:
