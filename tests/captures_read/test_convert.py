@@ -271,7 +271,8 @@ def saved_twice_by_mitmweb() -> bytes:
     running.id = flows[2].id
     running.response.timestamp_end = None  # type: ignore[union-attr]
     running.response.content = b""  # type: ignore[union-attr]
-    return flow_file([running, *flows, flows[1].copy()])
+    duplicate = flows[1].copy()  # type: ignore[no-untyped-call]
+    return flow_file([running, *flows, duplicate])
 
 
 @pytest.mark.parametrize(

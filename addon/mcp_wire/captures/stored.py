@@ -14,8 +14,8 @@ from mcp_wire.live.parts import Part, RequestPart
 class StoredExchange:
     """One exchange. `parts`: with their times since 1970, in order, beginning with `request`.
 
-    `identity` is the same where a capture holds a recording twice, or another state of it. `recognised`: it was taken for MCP when it passed,
-    so that nothing is asked of it now.
+    `identity` is the same where a capture holds a recording twice, or another state of it. `recognised`: it was taken
+    for MCP when it passed, so that nothing is asked of it now.
     """
 
     identity: str
