@@ -226,7 +226,12 @@ def test_a_broken_flow_is_said_and_the_rest_converted(tmp_path: Path, capsys: py
         (b"17:", "no flow in it can be read"),
         (b"{}", "it is JSON, but no HAR file: it has no log.entries"),
         (b'{"log": {"entr', "it is cut off or damaged before its first entry"),
-        (b'{"profile": "stable-2025-11-25", "exchanges": []}', "it is JSON, but no HAR file: it has no log.entries"),
+        (
+            b'{"profile": "stable-2025-11-25", "exchanges": []}',
+            "it is a transcript already; `mcp-conformance redact` cleans it, and `validate` judges it",
+        ),
+        (b'{"code": "a"}\n{"code": "b"}\n', "it holds one finding a line, as findings.jsonl does, and no traffic"),
+        (b"12:00:01 GET /mcp\n", "it is neither a flow file of mitmproxy nor a HAR file"),
         (
             b'{"journal":1,"profile":"x","tuple":{},"complete_from_start":false}\n',
             "it is a journal; `mcp-conformance redact` makes a transcript of it",

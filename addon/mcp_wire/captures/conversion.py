@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import filecmp
-import json
 import os
 import shutil
 import signal
@@ -20,6 +19,7 @@ from typing import Final, Self
 
 from mcp_wire.captures.replay import Index, replayed
 from mcp_wire.captures.stored import Capture
+from mcp_wire.expectations import expected_name, expected_text
 from mcp_wire.judging.declaration import Rule
 from mcp_wire.live.exchange import Exchanges
 from mcp_wire.live.observer import Observer, ObserverSettings
@@ -32,7 +32,6 @@ from mcp_wire.transcript.journal import JournalHeader
 from mcp_wire.wire.observation import Observation, RequestSeen
 from mcp_wire.wire.strict_json import JsonValue
 
-EXPECTED: Final = ".expected.json"
 MAX_NAME_OCTETS: Final = 120
 """Octets of a capture's name that the names of its transcripts begin with; file systems take 255 for the whole."""
 _FOLDER_MODE: Final = 0o700
@@ -49,7 +48,7 @@ class Converted:
 
     @property
     def expected(self) -> str:
-        return self.name.removesuffix(".json") + EXPECTED
+        return expected_name(self.name)
 
 
 class AlreadyThere(Exception):
@@ -80,6 +79,7 @@ class Conversion:
         self._output = output
         self._redactor = redactor
         self._settings = ObserverSettings(tuple(rules_of() if rules is None else rules), profile, asserted or {})
+        self._extended = any(rule.rule_set == "extended" for rule in self._settings.rules)
         self._say = say
         self._made = _make_folder(output)
         self._staging = Path(tempfile.mkdtemp(prefix=".converting-", dir=output))
@@ -147,17 +147,10 @@ class Conversion:
         label = named.transcript.removeprefix(f"{TRANSCRIPTS}/").removesuffix(".json")
         converted = Converted(f"{prefix}.{label}.json", files.exchanges[label], named.report)
         transcript = files.folder / named.transcript
-        expected = transcript.with_name(f"{label}{EXPECTED}")
-        _write(expected, expected_text(named.report))
+        expected = transcript.with_name(expected_name(transcript.name))
+        _write(expected, expected_text(named.report, extended=self._extended))
         self._ready += [(transcript, converted.name), (expected, converted.expected)]
         return converted
-
-
-def expected_text(report: Report) -> str:
-    """What is found as of now, in the form of this project's own fixtures; the same for the same findings."""
-    findings = [{"code": one.code, "level": one.level, "path": one.path, "count": one.count} for one in report.findings]
-    recovery = [{"exchange": one.exchange, "action": one.action} for one in report.recovery]
-    return json.dumps({"findings": findings, "recovery": recovery}, indent=1) + "\n"
 
 
 class _Files(OutputFolder):

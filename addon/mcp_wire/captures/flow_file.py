@@ -34,15 +34,6 @@ _LENGTH: Final = re.compile(rb"([0-9]{1,12}):")
 _LENGTH_OCTETS: Final = 13
 
 
-def is_flow_file(beginning: bytes) -> bool:
-    """Does a file that begins so look like one? A record is a dictionary, which holds strings of a length."""
-    found = _LENGTH.match(beginning)
-    if found is None:
-        return False
-    rest = beginning[found.end() :]
-    return not rest or _LENGTH.match(rest) is not None
-
-
 class FlowFile:
     """A flow file, open and seekable. See Capture."""
 

@@ -65,8 +65,9 @@ class HarFile:
 def _entries(stream: JsonStream, note_creator: Callable[[bytes | None], None]) -> Iterator[int]:
     """The offset of each entry, with the stream before it. Raises UnreadableCapture and DamagedJson."""
     stream.skip_byte_order_mark()
-    found = False
+    found = is_transcript = False
     for member in stream.members():
+        is_transcript |= member == "exchanges"
         if member != "log" or stream.next() != ord("{"):
             stream.skip()
             continue
@@ -79,5 +80,9 @@ def _entries(stream: JsonStream, note_creator: Callable[[bytes | None], None]) -
                 note_creator(stream.take(MAX_CREATOR_OCTETS))
             else:
                 stream.skip()
+    if is_transcript and not found:
+        raise UnreadableCapture(
+            "it is a transcript already; `mcp-conformance redact` cleans it, and `validate` judges it"
+        )
     if not found:
         raise UnreadableCapture("it is JSON, but no HAR file: it has no log.entries")

@@ -14,19 +14,23 @@ from typing import BinaryIO, Final
 
 from mcp_wire.captures.stored import Capture, UnreadableCapture
 from mcp_wire.transcript.journal import decode
+from mcp_wire.wire.strict_json import JsonValue, read_json
 
 BEGINNING_OCTETS: Final = 64 * 1024
 STANDARD_INPUT: Final = "-"
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _HAR: Final = re.compile(rb'\s*\{\s*"log"\s*:')
-_FLOWS: Final = re.compile(rb"[0-9]{1,12}:")
+_FLOWS: Final = re.compile(rb"[0-9]{1,12}:(?:\Z|([0-9]{1,4})(?:\Z|:(?:\Z|([a-z_]+))))")
+"""A record is a dictionary; the name of its first member stands behind its length. A time of day has no names in it."""
+_NO_CAPTURE: Final = "it is neither a flow file of mitmproxy nor a HAR file"
 
 
 class Kind(StrEnum):
     FLOWS = "a flow file"
     HAR = "a HAR file"
     JOURNAL = "a journal"
+    FINDINGS = "a list of findings"
     JSON = "a transcript"
     """Any other JSON object."""
 
@@ -61,7 +65,53 @@ def kind_of(file: BinaryIO) -> Kind | None:
     """None where it is none of those that can be read. The file is at its beginning before and after."""
     beginning = file.read(BEGINNING_OCTETS)
     file.seek(0)
-    if _FLOWS.match(beginning):
+    return _kind(beginning)
+
+
+def hint(text: bytes) -> str | None:
+    """What a file is that cannot be read as a transcript, and which command takes it; None where that does not show.
+
+    A clause for the name of the file: "is a journal; …".
+    """
+    kind = _kind(text[:BEGINNING_OCTETS])
+    return None if kind is None else _HINTS.get(kind)
+
+
+def hint_of_document(value: JsonValue) -> str | None:
+    """The same for JSON that was read; None for a transcript as well."""
+    members = value if isinstance(value, dict) else {}
+    if "exchanges" in members:
+        return None
+    for names, told in _DOCUMENTS:
+        if names <= members.keys():
+            return told
+    return None
+
+
+_HINTS: Final = {
+    Kind.FLOWS: "is a flow file of mitmproxy; make transcripts of it with `mcp-conformance convert`",
+    Kind.HAR: "is a HAR file; make transcripts of it with `mcp-conformance convert`",
+    Kind.JOURNAL: "is a journal; make a transcript of it with `mcp-conformance redact`",
+    Kind.FINDINGS: "holds one finding a line, as findings.jsonl does; take the files in transcripts/ instead",
+}
+_REPORT: Final = "is a report, not a transcript; take the transcript that it is about"
+_DOCUMENTS: Final = (
+    ({"log"}, _HINTS[Kind.HAR]),
+    ({"journal"}, _HINTS[Kind.JOURNAL]),
+    ({"code", "level"}, _HINTS[Kind.FINDINGS]),
+    ({"findings", "coverage"}, _REPORT),
+    ({"conversations", "findings"}, _REPORT),
+    ({"version", "runs"}, _REPORT),
+    ({"findings", "recovery"}, "holds what is expected of a transcript; take the transcript beside it"),
+    ({"accepted"}, "is a baseline, not a transcript; `validate --baseline` takes it"),
+    ({"decisions"}, "holds decisions, not a transcript; `validate --idempotency` takes it"),
+)
+"""By names of members, the first that fits."""
+
+
+def _kind(beginning: bytes) -> Kind | None:
+    flows = _FLOWS.match(beginning)
+    if flows and (flows[2] is None or flows.end() == len(beginning) or len(flows[2]) == int(flows[1])):
         return Kind.FLOWS
     text = beginning.removeprefix(_BYTE_ORDER_MARK)
     if _HAR.match(text):
@@ -69,7 +119,14 @@ def kind_of(file: BinaryIO) -> Kind | None:
     if not text.lstrip().startswith(b"{"):
         return None
     line, end, _ = text.partition(b"\n")
-    return Kind.JOURNAL if end and decode(line) is not None else Kind.JSON
+    if end and decode(line) is not None:
+        return Kind.JOURNAL
+    return Kind.FINDINGS if end and _is_finding(line) else Kind.JSON
+
+
+def _is_finding(line: bytes) -> bool:
+    reading = read_json(line)
+    return reading.strict and isinstance(reading.value, dict) and isinstance(reading.value.get("code"), str)
 
 
 def capture_in(file: BinaryIO) -> Capture:
@@ -86,5 +143,7 @@ def capture_in(file: BinaryIO) -> Capture:
             return HarFile(file)
         case Kind.JOURNAL:
             raise UnreadableCapture("it is a journal; `mcp-conformance redact` makes a transcript of it")
+        case Kind.FINDINGS:
+            raise UnreadableCapture("it holds one finding a line, as findings.jsonl does, and no traffic")
         case None:
-            raise UnreadableCapture("it is neither a flow file of mitmproxy nor a HAR file")
+            raise UnreadableCapture(_NO_CAPTURE)

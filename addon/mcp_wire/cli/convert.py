@@ -23,6 +23,7 @@ from mcp_wire.cli.streams import (
     complain,
     reason,
     shown_name,
+    unreadable,
     write_output,
 )
 from mcp_wire.judging.declaration import Rule
@@ -76,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
             try:
                 captures.append((name, files.enter_context(opened(name))))
             except (OSError, ValueError) as problem:
-                complain(PROGRAM, f"{shown_name(name)}: cannot be read: {reason(problem)}")
+                complain(PROGRAM, f"{shown_name(name)}: {unreadable(problem)}")
         if len(captures) < len(options.captures):
             return UNUSABLE
         rules = rules_of(extended=options.extended)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import BinaryIO, Final
 
-from mcp_wire.captures.kinds import Kind, kind_of
+from mcp_wire.captures.kinds import Kind, hint, hint_of_document, kind_of
 from mcp_wire.cli.streams import STANDARD_OUTPUT, UsageError, read_input, shown_name
 from mcp_wire.judging.finding import Finding
 from mcp_wire.rules.transcript_form import UNREDACTED_SECRET
@@ -31,9 +31,10 @@ def transcript_in(name: str, text: bytes) -> Document:
     try:
         document = read_document(text)
     except TranscriptInputError as problem:
-        raise UsageError(f"{shown_name(name)}: {problem}") from problem
+        raise UsageError(f"{shown_name(name)}: {hint(text) or problem}") from problem
     if not isinstance(document.members.get("exchanges"), list):
-        raise UsageError(f"{shown_name(name)}: is no transcript; a transcript is an object with a list of exchanges")
+        why = hint_of_document(document.value) or "is no transcript; a transcript is an object with a list of exchanges"
+        raise UsageError(f"{shown_name(name)}: {why}")
     return document
 
 

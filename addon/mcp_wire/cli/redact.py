@@ -18,8 +18,8 @@ from mcp_wire.cli.streams import (
     abandon_standard_output,
     add_force_to,
     complain,
-    reason,
     shown_name,
+    unreadable,
     write_output,
 )
 from mcp_wire.privacy.redactor import Redactor
@@ -63,8 +63,8 @@ def run(options: argparse.Namespace) -> int:
             file = files.enter_context(opened(name))
             kind = kind_of(file)
         except (OSError, ValueError) as problem:
-            raise UsageError(f"{shown_name(name)}: cannot be read: {reason(problem)}") from problem
-        if kind is Kind.JSON:
+            raise UsageError(f"{shown_name(name)}: {unreadable(problem)}") from problem
+        if kind is Kind.JSON or kind is Kind.FINDINGS:
             return _transcript(name, file.read(), output, redactor(), force)
         if kind is Kind.JOURNAL:
             return _journal(name, file, output, redactor(), force)

@@ -34,7 +34,16 @@ def read_input(name: str) -> bytes:
             return sys.stdin.buffer.read()
         return Path(name).read_bytes()
     except (OSError, ValueError) as problem:
-        raise UsageError(f"{shown_name(name)}: cannot be read: {reason(problem)}") from problem
+        raise UsageError(f"{shown_name(name)}: {unreadable(problem, name)}") from problem
+
+
+def unreadable(problem: BaseException, name: str = "") -> str:
+    """What is wrong with an input. `name`: of a folder that may be that of a live run, whose transcripts are wanted."""
+    if not isinstance(problem, IsADirectoryError):
+        return f"cannot be read: {reason(problem)}"
+    folder = Path(name, "transcripts") if name and Path(name, "transcripts").is_dir() else Path(name)
+    such_as = f", such as {printable(str(folder))}/*.json" if name else ""
+    return f"is a folder; name the files in it{such_as}"
 
 
 def exists(name: str) -> bool:
