@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from mcp_wire.baseline import BaselineError, Entry, applied, baseline_text, read_baseline, stale, updated
+from mcp_wire.captures.kinds import hint, hint_of_document
 from mcp_wire.cli.arguments import (
     add_idempotency_to,
     add_redact_names_to,
@@ -53,7 +53,6 @@ UNUSABLE: Final = 2
 
 EXPECTED: Final = ".expected.json"
 """The end of the names of files that hold what is expected of the transcript beside them (docs/captures.md)."""
-_FLOW_FILE: Final = re.compile(rb"[0-9]{1,12}:")
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -170,15 +169,14 @@ def _validated(
             except (UsageError, TranscriptInputError) as problem:
                 message = str(problem)
                 if isinstance(problem, TranscriptInputError):
-                    why = _other_kind(text) or str(problem)
+                    why = hint(text) or str(problem)
                     message = f"{shown_name(name)}: {why}"
                 complain("mcp-conformance", message)
                 unusable = True
                 continue
-            if isinstance(document.value, dict) and "log" in document.value and "exchanges" not in document.value:
-                complain(
-                    "mcp-conformance", f"{shown_name(name)}: looks like a HAR file; convert makes transcripts of it"
-                )
+            other = hint_of_document(document.value)
+            if other is not None:
+                complain("mcp-conformance", f"{shown_name(name)}: {other}")
             if not unusable:
                 redactor = new_redactor()
                 here = None if decisions is None else Decisions(decisions, os.path.basename(name))
@@ -188,15 +186,6 @@ def _validated(
                 reports.append(NamedReport(shown_name(name), report, timeline, lines))
             progress.part_done()
     return None if unusable else reports
-
-
-def _other_kind(text: bytes) -> str | None:
-    """What an input is that is no transcript, where its beginning tells."""
-    if _FLOW_FILE.match(text):
-        return "is a flow file of mitmproxy; make transcripts of it with `mcp-conformance convert`"
-    if text.startswith(b'{"') and b'"code"' in text[:4096] and b"\n{" in text[:65536]:
-        return "holds one finding a line, as findings.jsonl does; validate the files in transcripts/"
-    return None
 
 
 def _chosen(options: argparse.Namespace) -> tuple[Rule, ...]:
