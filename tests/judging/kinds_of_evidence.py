@@ -55,6 +55,13 @@ def cut(number: int) -> Talk:
     return talk
 
 
+def left(number: int) -> Talk:
+    talk = legacy()
+    for one in range(number):
+        talk.ask("tools/call", calling(n=one), id=one, answer=stream(ended="client_closed"), at=one, until=1_000 + one)
+    return talk
+
+
 def listening(number: int) -> Talk:
     talk = modern()
     for one in range(number):
@@ -234,6 +241,13 @@ KINDS: list[Kind] = [
         1,
         "intermediary_replayed_post/fail-sent-again",
         ["exchanges to be compared with what an intermediary sent on: 2"],
+    ),
+    (
+        "unanswered",
+        "MAX_ENDS_WAITING",
+        2,
+        left(4),
+        ["ends of unanswered requests that wait for an explanation: 2-3 (2)"],
     ),
     (
         "tool_definitions",

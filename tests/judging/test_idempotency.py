@@ -123,7 +123,7 @@ def test_what_is_lacking_is_listed_in_one_order() -> None:
         (legacy().get(flagged(), id="x-0"), STOP),
         (Talk("undetermined").ask("tools/call", calling(), id=5, answer=CUT), STOP),
         (legacy().post({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}, LOST), STOP),
-        (cut(ended="client_closed"), None),
+        (modern().list().ask("tools/call", calling(), id=5, answer=stream(ended="client_closed")), None),
         (call(event(answered(5))), None),
     ],
 )  # fmt: skip

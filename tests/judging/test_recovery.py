@@ -44,6 +44,32 @@ def refused_stream(ended: str) -> Talk:
     return talk
 
 
+def unanswered(ended: str) -> Talk:
+    """Not even a response head came."""
+    talk = call()
+    del talk.exchanges[-1]["response"]
+    talk.exchanges[-1]["ended"] = ended
+    return talk
+
+
+def deleted(talk: Talk, *, at: int = 2_000, status: int = 200) -> Talk:
+    return talk.add("DELETE", talk.usual(None), None, {"status": status, "headers": {}}, at=at, until=at + 10)
+
+
+def cancelled(talk: Talk, *, at: int = 1_001) -> Talk:
+    return talk.notify("notifications/cancelled", {"requestId": 5}, at=at, until=at + 10)
+
+
+def refused_later(talk: Talk) -> Talk:
+    """The session turns out to be over: a notification is answered 404."""
+    return talk.post({"jsonrpc": "2.0", "method": "notifications/x"}, refusal(404), at=2_000, until=2_010)
+
+
+def short_answer() -> Json:
+    return {"status": 200, "headers": {"Content-Type": "application/json", "Content-Length": "90"}, "ended": "complete",
+            "body_text": "", "received_octets": 0}  # fmt: skip
+
+
 def flagged(*chunks: Any) -> Json:
     """As older transcripts say it: cut, and nothing of how."""
     answer = stream(*chunks) | {"disconnected": True}
@@ -78,19 +104,45 @@ def flagged(*chunks: Any) -> Json:
         (call(event(progressed("t", 1), "")), STOP),  # an empty id takes the cursor away
         (call("id: e-0\ndata: {"), STOP),  # an event that was cut has no cursor
         (call(idempotent=True), REISSUE),
-        (call(ended="client_closed"), None),
-        (call(ended="client_closed", idempotent=True), None),
+        (call(ended="client_closed"), STOP),  # which is no cancellation
+        (call(ended="client_reset"), STOP),
+        (call(ended="client_closed", idempotent=True), REISSUE),
+        (unanswered("client_closed"), STOP),
+        (unanswered("open"), None),
+        (call(primed(), ended="client_closed").get(at=2_000, until=2_010), STOP),  # 405
+        (legacy().ask(answer=refusal(400) | {"ended": "client_closed"}), None),  # has read enough of it
         (refused_stream("server_reset"), REISSUE),
-        (refused_stream("client_reset"), None),  # a client's own word proves nothing
+        (refused_stream("client_reset"), STOP),  # a client's own word proves nothing
         (call(response={"ended": "server_reset", "reset_code": "REFUSED_STREAM"}), STOP),  # it had begun to answer
         (call(response={"ended": "server_reset", "reset_code": "CANCEL"}), STOP),
         # given up
         (call(primed()).notify("notifications/cancelled", {"requestId": 5}, at=500, until=510), None),
-        (call(primed()).add("DELETE", legacy().usual(None), None, {"status": 200, "headers": {}}, at=2_000), None),
+        (cancelled(call(ended="client_closed")), None),
+        (cancelled(call(), at=1_500), None),
+        # the client tidies up, which says nothing of the call
+        (deleted(call()), STOP),
+        (deleted(call(), at=500), STOP),  # while the call ran
+        (deleted(call(ended="complete")), STOP),
+        (deleted(call(ended="client_closed")), STOP),
+        (deleted(call(primed())), STOP),  # nothing is left to resume
+        (deleted(call(primed(), ended="client_closed")), STOP),
+        (deleted(call(primed()), status=405), RESUME),  # this server keeps its sessions
+        (deleted(call(idempotent=True)), REISSUE),
+        (deleted(cancelled(call())), None),
+        (deleted(call(event(answered(5)))), None),
+        (deleted(resume(call(primed()), stream(event(answered(5), "e-1"), ended="complete")), at=5_000), None),
+        # a session that the server ended, or that was left for another one
+        (refused_later(call(primed())), STOP),
+        (refused_later(call(primed())).initialize(id=9, at=3_000, until=3_001), STOP),
+        (refused_later(call()), STOP),
+        (call(primed()).initialize(id=9, at=3_000, until=3_001), RESUME),
+        (call().initialize(id=9, at=3_000, until=3_001), STOP),
         # bodies that are no streams
         (legacy().ask(answer=refusal(400)), None),
         (legacy().ask(answer=refusal(504)), STOP),
         (legacy().ask(answer=NO_ANSWER | {"ended": "server_closed"}), STOP),
+        (legacy().ask(answer=NO_ANSWER | {"ended": "client_closed"}), STOP),
+        (legacy().ask(answer=short_answer()), STOP),
         (legacy().ask(answer=refusal(404)), REISSUE),
         # only the flag
         (legacy().ask(id=5, answer=flagged(primed(), event(answered(5), "e-1"))), RESUME),
@@ -157,6 +209,10 @@ def test_the_conditions_name_their_bounds() -> None:
     assert "Wait 2500 ms" in one.condition
     [one] = advice(call(primed(), ended="client_closed"))
     assert "no cancellation" in one.condition
+    [one] = advice(call(ended="client_closed"))
+    assert "no cancellation" in one.condition and "may go on with the request" in one.condition
+    [one] = advice(deleted(call(primed())))
+    assert "cannot be resumed" in one.condition and "a new session" in one.condition
     [one] = advice(call(params=calling() | {"task": {}}))
     assert "tasks/get" in one.condition
 

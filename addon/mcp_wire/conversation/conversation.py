@@ -48,6 +48,7 @@ from mcp_wire.conversation.tasks import Tasks
 from mcp_wire.conversation.tool_definitions import ToolDefinitions
 from mcp_wire.conversation.tool_hints import ToolHints
 from mcp_wire.conversation.tool_interfaces import ToolInterfaces
+from mcp_wire.conversation.unanswered import UnansweredRequests
 from mcp_wire.protocol.error_codes import INVALID_PARAMS, METHOD_NOT_FOUND, MODERN_CODES, RESOURCE_NOT_FOUND
 from mcp_wire.protocol.profiles import Profile
 from mcp_wire.wire.jsonrpc import id_key
@@ -98,6 +99,7 @@ class Conversation:
     event_ids: EventIds = field(default_factory=EventIds)
     progress: ProgressTokens = field(default_factory=ProgressTokens)
     interruptions: Interruptions = field(default_factory=Interruptions)
+    unanswered: UnansweredRequests = field(default_factory=UnansweredRequests)
     unproven_facts: int = 0
     unproven_limit: Limit = field(default_factory=lambda: Limit(UNPROVEN, f"{MAX_UNPROVEN_FACTS}"))
     delivered: Deliveries = field(default_factory=Deliveries)
@@ -193,6 +195,7 @@ class Conversation:
                 self.interruptions.take_capture_end()
             case Relayed():
                 pass
+        self.unanswered.take(fact, self.now_ms)
         if self.is_modern and not self.server_is_modern and isinstance(fact, Event | Message):
             self._hold_unproven(fact)
 
@@ -327,6 +330,7 @@ class Conversation:
         exchange, session = message.exchange, message.exchange.session
         if message.sender == "server":
             exchange.messages += 1
+            exchange.latest_message_ms = message.t_ms
             self.delivered.take(message)
             if session.refused is exchange and message.error_code in ABOUT_THE_CALL:
                 session.refused = None

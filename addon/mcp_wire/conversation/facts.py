@@ -84,6 +84,8 @@ class Exchange:
     first_chunk_ms: Milliseconds | None = None
     """When the first chunk of the event stream came, whatever was in it."""
     latest_chunk_ms: Milliseconds | None = None
+    latest_message_ms: Milliseconds | None = None
+    """When the latest JSON-RPC message of the response came."""
     longest_silence_ms: Milliseconds = 0.0
     """Before the first chunk of an event stream, or between two chunks, as far as their times are known."""
     upstream: list[Exchange] = field(default_factory=list)
@@ -178,6 +180,13 @@ class Exchange:
     def unanswered_calls(self) -> list[Call]:
         """The client requests of this exchange that no response was seen for, on whatever stream."""
         return [call for call in self.calls if not call.responses]
+
+    @property
+    def waiting_calls(self) -> list[Call]:
+        """The client requests, in flight, whose responses belong on the stream of this exchange: its own, or those of
+        the POST that it resumes."""
+        calls = self.stream.origin.calls if self.stream is not None else self.calls
+        return [call for call in calls if call.is_in_flight]
 
 
 @dataclass(slots=True, eq=False)

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from mcp_wire.conversation.bounded import BoundedTable, Memory
 from mcp_wire.conversation.conversation import Conversation
-from mcp_wire.conversation.facts import Ending, Exchange, Fact, LogicalStream
+from mcp_wire.conversation.facts import Ending, Exchange, Fact, LogicalStream, Session
 from mcp_wire.judging.declaration import Evidence
 from mcp_wire.judging.idempotency import Decision, Decisions
 from mcp_wire.privacy.labels import is_label
@@ -53,8 +53,15 @@ NEVER_STARTED: Final = (
 )
 ASK_FOR_TASK: Final = " It was to run as a task: look for it with tasks/list or tasks/get first."
 IF_STILL_WANTED: Final = (
-    " The client itself closed the stream, which is no cancellation: if the result is not wanted any more, send "
+    " The client itself left, which is no cancellation: if the result is not wanted any more, send "
     "notifications/cancelled instead."
+)
+LEFT_UNCANCELLED: Final = (
+    " The client itself left, which is no cancellation: the server may go on with the request. If the result is not "
+    "wanted any more, send notifications/cancelled."
+)
+SESSION_OVER: Final = (
+    " Its session is over, so that its stream cannot be resumed, and whatever is sent needs a new session."
 )
 LOST_MESSAGE: Final = (
     "No 202 was seen, so it is not known whether the message arrived. It has no response to wait for: find out by its "
@@ -71,6 +78,10 @@ LOOK_FIRST: Final = " It was made for every call of the tool: make sure that thi
 REOPEN_WITHOUT_CURSOR: Final = (
     "No event id was committed, so the interrupted stream cannot be resumed: messages of the gap may be lost. "
     "Open a new stream rather than repeat anything."
+)
+REOPEN_IN_NEW_SESSION: Final = (
+    "The session is over, so the interrupted stream cannot be resumed: messages of the gap may be lost. Open a new "
+    "stream in a new session rather than repeat anything."
 )
 
 
@@ -150,29 +161,35 @@ class RecoveryAdvisor:
             return "do-not-replay", STOP
         if ending.proves_unprocessed:
             return "manual-reissue-with-fresh-jsonrpc-id", NEVER_STARTED
-        stream = exchange.stream if profile.has_sessions else None
+        session_over = profile.has_sessions and _is_over(exchange.session)
+        stream = exchange.stream if profile.has_sessions and not session_over else None
         resumable = stream is not None and stream.cursor is not None and not _resumption_failed(exchange, stream)
         if exchange.request.method.upper() == "GET":
             if resumable:
                 return "resume-with-get", RESUME + _wait(stream)
+            if session_over:
+                return "do-not-replay", REOPEN_IN_NEW_SESSION
             return "do-not-replay", REOPEN_WITHOUT_CURSOR if profile.has_sessions else STOP
         if resumable:
             return "resume-with-get", RESUME + _wait(stream) + (IF_STILL_WANTED if ending.by_client else "")
-        if ending.by_client:
-            return None
-        return self._without_resumption(exchange, server)
+        if ending.by_client and not profile.has_sessions:
+            return None  # closing the stream cancels (2026-07-28 basic/transports/streamable-http#cancellation)
+        # "Disconnection SHOULD NOT be interpreted as the client cancelling its request" (2025-11-25 basic/transports).
+        left = LEFT_UNCANCELLED if ending.by_client else ""
+        return self._without_resumption(exchange, server, SESSION_OVER if session_over else left)
 
-    def _without_resumption(self, exchange: Exchange, server: str | None) -> Outcome:
+    def _without_resumption(self, exchange: Exchange, server: str | None, circumstances: str) -> Outcome:
         if any(call.method == "subscriptions/listen" for call in exchange.calls):
             return "manual-reissue-with-fresh-jsonrpc-id", RELISTEN
         task = ASK_FOR_TASK if any("task" in call.request.params for call in exchange.calls) else ""
+        more = circumstances + task
         decision = self._decision(exchange, server)
         if decision is not None:
             action, condition = _decided(exchange, decision)
-            return action, condition + task, decision
+            return action, condition + more, decision
         if exchange.idempotent:
-            return "manual-reissue-with-fresh-jsonrpc-id", REISSUE + task
-        return "do-not-replay", STOP + self._why_no_decision(exchange, server) + task
+            return "manual-reissue-with-fresh-jsonrpc-id", REISSUE + more
+        return "do-not-replay", STOP + self._why_no_decision(exchange, server) + more
 
     def _decision(self, exchange: Exchange, server: str | None) -> Decision | None:
         """The one about the exchange; failing that, the one about the tool that all its open requests call."""
@@ -211,6 +228,11 @@ class RecoveryAdvisor:
         latest = self._conversation.latest_initialize
         renewed = latest is not None and latest.index > exchange.index
         return session.refused is not None and session.deleted is None and not renewed
+
+
+def _is_over(session: Session) -> bool:
+    """Nothing can be resumed in it: its client deleted it, or its server knows it no more."""
+    return session.deleted is not None or (session.refused is not None and not session.outlived_refusal)
 
 
 def _tool_of(exchange: Exchange) -> str | None:
@@ -305,17 +327,25 @@ def _nothing_lost(exchange: Exchange, ending: Ending) -> bool:
     if exchange.request.method.upper() == "GET":
         return _get_needs_nothing(exchange, ending)
     waiting = [call for call in exchange.unanswered_calls if call.cancelled is None]
-    if not waiting or exchange.session.deleted is not None or _is_being_resumed(exchange):
+    if not waiting or _is_being_resumed(exchange):
         return True
     if exchange.head is None:
         return ending.ended in (None, Ended.COMPLETE)
     if not exchange.is_event_stream:
-        # A refusal without a JSON-RPC message is an answer; a body that was not captured proves nothing.
-        cut = ending.ended not in (None, Ended.COMPLETE)
-        return not cut and exchange.head.status not in UNKNOWN_FATE_STATUSES
+        # A refusal is an answer, however much of its body came; a body that was not captured proves nothing.
+        refused = 300 <= exchange.head.status < 500 or not _is_short(ending)
+        return refused and exchange.head.status not in UNKNOWN_FATE_STATUSES
     if ending.ended is None:
         return ending.disconnected is not True
     return False
+
+
+def _is_short(ending: Ending) -> bool:
+    """The body ended before its end, as `truncated_response` has it."""
+    declared = ending.exchange.head.content_length if ending.exchange.head is not None else None
+    received = ending.received_octets
+    short = declared is not None and received is not None and received < declared
+    return short or ending.ended not in (None, Ended.COMPLETE)
 
 
 def _is_being_resumed(exchange: Exchange) -> bool:

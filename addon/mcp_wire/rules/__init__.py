@@ -34,6 +34,7 @@ from mcp_wire.rules import (
     tasks,
     tools,
     transcript_form,
+    unanswered_requests,
     utilities,
     version_negotiation,
 )
@@ -56,6 +57,7 @@ BOOKS: Final = (
     stream_endings.BOOK,
     resumption.BOOK,
     replays.BOOK,
+    unanswered_requests.BOOK,
     cancellation.BOOK,
     progress.BOOK,
     subscriptions.BOOK,

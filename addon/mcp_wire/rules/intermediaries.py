@@ -221,7 +221,7 @@ _WEIGHT: Final = re.compile(r"[01](?:\.[0-9]{0,3})?")
     version_neutral=True,
     cites={"RFC 9112": f"{RFC_9112}#section-8", "RFC 9113": f"{RFC_9113}#section-8.1"},
     says="A response comes to its proper end: all of its Content-Length, the last chunk, or END_STREAM.",
-    fix="Find out who reset the connection or ran out of time. What may be repeated is in the recovery advice.",
+    fix="Find out who reset the connection or ran out of time. Send nothing again unless the recovery advice says so.",
     exceptions=(
         "A client that leaves truncates nothing, nor does this tap. A body without length and chunks ends with its "
         "connection, and nobody can tell whether it was whole. Once every request of the exchange has its response "
