@@ -22,7 +22,8 @@ from mcp_wire.reports.model import Accepted, NamedReport, Report, has_findings_a
 from mcp_wire.reports.words import printable
 from mcp_wire.rules import own_findings
 from mcp_wire.rules.own_findings import BaselineEntry
-from mcp_wire.wire.strict_json import MISSING, JsonValue, dump_json, read_json
+from mcp_wire.wire.json_complaints import complaint
+from mcp_wire.wire.strict_json import JsonValue, dump_json, read_json
 
 UNEXPLAINED: Final = "accepted without a stated reason"
 """The reason of an entry that --update-baseline made, until a person writes a better one."""
@@ -58,8 +59,9 @@ class Entry:
 def read_baseline(text: str | bytes, codes: Collection[str]) -> tuple[Entry, ...]:
     """The entries of a baseline. `codes`: those that there are. Raises BaselineError."""
     reading = read_json(text)
-    if not reading.strict or reading.value is MISSING:
-        raise BaselineError("it is not strict JSON")
+    wrong = complaint(text, reading, "baseline")
+    if wrong is not None:
+        raise BaselineError(wrong)
     document = reading.value
     accepted = document.get("accepted") if isinstance(document, dict) else None
     if not isinstance(accepted, list):

@@ -29,7 +29,8 @@ from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.privacy.secret_search import secrets_in
 from mcp_wire.privacy.secret_shapes import is_drawn_at_random
 from mcp_wire.privacy.values import Values, looks_random
-from mcp_wire.wire.strict_json import MISSING, JsonValue, read_json
+from mcp_wire.wire.json_complaints import complaint
+from mcp_wire.wire.strict_json import JsonValue, read_json
 
 MAX_FILE_OCTETS: Final = 1024 * 1024
 MAX_TEXT: Final = 300
@@ -48,9 +49,9 @@ def read_decisions(text: str | bytes) -> tuple[Decision, ...]:
     if len(text) > MAX_FILE_OCTETS:
         raise IdempotencyError(f"it is larger than {MAX_FILE_OCTETS // 1024} KiB")
     reading = read_json(text)
-    if not reading.strict or reading.value is MISSING:
-        kinds = ", ".join(fault.kind.replace("_", " ") for fault in reading.faults)
-        raise IdempotencyError(f"it is not strict JSON ({kinds})")
+    wrong = complaint(text, reading, "file of decisions")
+    if wrong is not None:
+        raise IdempotencyError(wrong)
     try:
         file = _File.model_validate(reading.value)
     except ValidationError as problem:

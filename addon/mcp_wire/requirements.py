@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from mcp_wire.judging.declaration import Rule
 from mcp_wire.judging.finding import Finding
@@ -12,8 +12,16 @@ from mcp_wire.rules import own_findings
 from mcp_wire.rules.own_findings import Requirement
 
 
-def unexercised(codes: Iterable[str], reports: Sequence[Report], chosen: Iterable[Rule]) -> list[Finding]:
-    """One finding for each code whose rule came to no verdict in any of the reports; `chosen`: the rules that ran."""
+def unexercised(
+    codes: Iterable[str],
+    reports: Sequence[Report],
+    chosen: Iterable[Rule],
+    why_not_chosen: Callable[[str], str] = lambda code: "it was not chosen",
+) -> list[Finding]:
+    """One finding for each code whose rule came to no verdict in any of the reports.
+
+    `chosen`: the rules that ran. `why_not_chosen`: tells of a code whose rule did not why, as a clause.
+    """
     declared = next(rule for rule in own_findings.BOOK.rules if Requirement in rule.facts)
     ran = {rule.code for rule in chosen}
     ledger = Ledger([declared], None, lambda _: "")
@@ -22,7 +30,7 @@ def unexercised(codes: Iterable[str], reports: Sequence[Report], chosen: Iterabl
         requirement = Requirement(
             code,
             any(coverage.was_exercised for coverage in coverages),
-            _otherwise(coverages) if code in ran else "it belongs to the extended set, which was not chosen",
+            _otherwise(coverages) if code in ran else why_not_chosen(code),
         )
         for verdict in declared.judge(requirement, None):
             ledger.record(declared, verdict, None)

@@ -126,7 +126,7 @@ def test_updating_accepts_what_is_there_and_drops_what_is_gone(folder: Path, cap
     ("content", "said"),
     [
         ("[]", "no object with a list"),
-        ("{", "not strict JSON"),
+        ("{", "line 1, column 2: is not JSON here; repair the baseline or write it again"),
         ('{"accepted": [3]}', "accepted/0 is no object"),
         ('{"accepted": [{"code": "invalid_get_accept", "scope": "*"}]}', "accepted/0 has no reason"),
         ('{"accepted": [{"code": "invalid_get_accept", "scope": "*", "reason": " "}]}', "accepted/0 has no reason"),

@@ -60,9 +60,19 @@ def decided(tmp_path: Path, text: str) -> Path:
 
 
 REFUSED = [
-    ("", "it is not strict JSON (syntax)"),
-    ('{"decisions": [], "decisions": []}', "it is not strict JSON (duplicate key)"),
-    ('{"decisions": [NaN]}', "it is not strict JSON (not a number)"),
+    ("", "is empty; a file of decisions is one JSON object"),
+    (
+        '{"decisions": [\n  {"tool": "sum", "owner": "a", "owner": "b"}\n]}',
+        "line 2, column 33: has the same member twice in one object; keep one of them",
+    ),
+    (
+        '{"decisions": [\n  {"tool": "sum",}\n]}',
+        "line 2, column 18: is not JSON here; repair the file of decisions or write it again",
+    ),
+    (
+        '{"decisions": [NaN]}',
+        "line 1, column 16: has NaN or Infinity, which is no JSON; write a number or leave the member out",
+    ),
     ("[]", NO_FILE),
     ("{}", NO_FILE),
     ('{"decisions": {}}', NO_FILE),
@@ -217,6 +227,37 @@ def test_a_complete_decision_in_every_report(
                 assert json.loads(out)
             case "human":
                 assert "\x1b" not in out and nasty.split()[-1] in out
+
+
+def unmatched(transcript: Path, path: Path, capfd: pytest.CaptureFixture[str], *options: str) -> str:
+    code, _, err = run(capfd, "validate", transcript, "--idempotency", path, *options)
+    assert code == run(capfd, "validate", transcript)[0]
+    return err.removeprefix(f"mcp-conformance: {path}: ").rstrip("\n")
+
+
+def test_what_matches_nothing_is_named(transcript: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A misspelt tool, another server, an exchange that is not there; not what is about other transcripts."""
+    about = {name: value for name, value in ENTRY.items() if name != "tool"}
+    entries = [{"tool": "summ"}, {"tool": "sum", "server": "another"}]
+    exchanges = [{"exchange": "x-9", "transcript": "cut.json"}, {"exchange": "x-9", "transcript": "other.json"}]
+    path = decided(tmp_path, json.dumps({"decisions": [entry | about for entry in entries + exchanges]}))
+    said = "decisions/0, decisions/1 and decisions/2 matched nothing: no recovery advice hangs on them"
+    assert unmatched(transcript, path, capfd) == said
+    _, out, _ = run(capfd, "validate", transcript, "--idempotency", path)
+    assert "decision is about this exchange or its tool sum of a server that does not name itself." in " ".join(
+        out.split()
+    )
+    # Where every interrupted exchange has its decision, those about other tools are not missed.
+    path = decided(tmp_path, json.dumps({"decisions": [ENTRY, entries[0] | about]}))
+    assert unmatched(transcript, path, capfd) == ""
+    hidden = "; those about tools do not count with --redact-names"
+    said = f"decisions/0 and decisions/1 matched nothing: no recovery advice hangs on them{hidden}"
+    assert unmatched(transcript, path, capfd, "--redact-names") == said
+    many = [{"tool": f"tool_{letter}"} | about for letter in "abcdefghij"]
+    path = decided(tmp_path, json.dumps({"decisions": many}))
+    assert unmatched(transcript, path, capfd).endswith(
+        "decisions/6 and decisions/7, and 2 more, matched nothing: no recovery advice hangs on them"
+    )
 
 
 def test_the_example_of_the_documentation() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from mcp_wire.cli.main import main
+from mcp_wire.rules import ALL_RULES
 from tests.transcript.test_form_rules import GOOD
 
 ROOT = Path(__file__).parents[2]
@@ -228,6 +229,43 @@ def test_require_fails_for_a_rule_that_was_never_exercised(folder: Path, capfd: 
     assert "invalid_resume_method was never exercised: nothing that it judges was observed" in findings[1]["message"]
     assert run(capfd, "validate", good, "--require", "invalid_get_accept")[0] == 0
     assert run(capfd, "validate", good, bad, "--require", "delete_removed_in_profile")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--ignore", "invalid_get_accept"], "--ignore leaves it out"),
+        (["--select", "invalid_status"], "--select does not name it"),
+        (["--select", "invalid_get_accept", "--ignore", "invalid_get_accept"], "--ignore leaves it out"),
+        (["--require", "invalid_resume_method"], "nothing that it judges was observed"),
+    ],
+)
+def test_a_required_rule_that_was_left_out_says_so(
+    options: list[str], why: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = run(capfd, "validate", folder / "good.json", "--require", "invalid_get_accept", *options)
+    assert code == 1
+    said = " ".join(out.split())
+    assert f"was never exercised: {why}." in said
+    assert "fix Have the rule judged: " in said and "(--select, --ignore, --extended)" in said
+
+
+def test_a_required_rule_of_the_extended_set(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    [extended, *_] = [rule.code for rule in ALL_RULES if rule.rule_set == "extended"]
+    _, out, _ = run(capfd, "validate", folder / "good.json", "--require", extended)
+    assert "it belongs to the extended set, which was not chosen (--extended chooses it)." in " ".join(out.split())
+    _, out, _ = run(capfd, "validate", folder / "good.json", "--require", extended, "--extended")
+    assert "extended set" not in out
+
+
+@pytest.mark.parametrize("option", ["--require", "--select", "--ignore"])
+def test_a_code_that_is_misspelt(option: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for typed, hint in (
+        ("invalid_get_acept", "did you mean invalid_get_accept?"),
+        ("nonsense!", "mcp-conformance explain --all lists them"),
+    ):
+        told = run(capfd, "validate", folder / "good.json", option, f"invalid_status,{typed}")
+        assert told == (2, "", f"mcp-conformance: {option}: {typed} is no rule ({hint})\n")
 
 
 def started(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:

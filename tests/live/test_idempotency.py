@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_refused_before_anything_starts(tmp_path: Path) -
     for name, why in (
         ("missing", "it cannot be read (No such file or directory)"),
         ("folder", "it is no file"),
-        ("empty", "it is not strict JSON (syntax)"),
+        ("empty", "is empty; a file of decisions is one JSON object"),
     ):
         file = tmp_path / name
         with pytest.raises(BadOption) as refused:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 
+from mcp_wire.cli.codes import nearest
 from mcp_wire.cli.streams import UsageError, abandon_standard_output, shown_name, write_output
 from mcp_wire.cli.terminal import style_for
 from mcp_wire.judging.declaration import Rule
@@ -41,7 +41,6 @@ def run(options: argparse.Namespace) -> int:
 def _declared(code: str, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
     found = tuple(rule for rule in rules if rule.code == code)
     if not found:
-        near = difflib.get_close_matches(code, {rule.code for rule in rules}, n=1)
-        hint = f"did you mean {near[0]}?" if near else "explain --all lists all codes"
+        hint = nearest(code, {rule.code for rule in rules}) or "explain --all lists all codes"
         raise UsageError(f"{shown_name(code)} is no code that is known here; {hint}")
     return found

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Final
 
 from mcp_wire.baseline import BaselineError, Entry, applied, baseline_text, read_baseline, stale, updated
-from mcp_wire.captures.kinds import hint, hint_of_document
 from mcp_wire.cli.arguments import (
     add_idempotency_to,
     add_redact_names_to,
@@ -18,7 +17,10 @@ from mcp_wire.cli.arguments import (
     idempotency_decisions,
     redactor_for,
 )
+from mcp_wire.cli.codes import nearest
 from mcp_wire.cli.copies import spare
+from mcp_wire.cli.expected import as_expected, compared, refuse_with_expected
+from mcp_wire.cli.inputs import read_transcript
 from mcp_wire.cli.progress import Progress
 from mcp_wire.cli.streams import (
     STANDARD_INPUT,
@@ -31,17 +33,19 @@ from mcp_wire.cli.streams import (
     write_output,
 )
 from mcp_wire.cli.terminal import style_for
+from mcp_wire.expectations import EXPECTED
 from mcp_wire.judging.declaration import Rule
 from mcp_wire.judging.finding import LEVELS, Level
 from mcp_wire.judging.idempotency import Decision, Decisions
+from mcp_wire.judging.recovery import NO_DECISION
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.reports import human_report
 from mcp_wire.reports.forms import FORMS, Form
 from mcp_wire.reports.model import NamedReport, Results, has_findings_at
+from mcp_wire.reports.words import listed
 from mcp_wire.requirements import unexercised
 from mcp_wire.rules import ALL_RULES, own_findings, rules_of
 from mcp_wire.transcript.places import exchange_lines
-from mcp_wire.transcript.reading import TranscriptInputError, read_document
 from mcp_wire.validation import redacted_timeline, validate
 from mcp_wire.wire.strict_json import JsonValue
 
@@ -51,8 +55,8 @@ CONFORMING: Final = 0
 FINDINGS: Final = 1
 UNUSABLE: Final = 2
 
-EXPECTED: Final = ".expected.json"
-"""The end of the names of files that hold what is expected of the transcript beside them (docs/captures.md)."""
+MAX_UNMATCHED_NAMED: Final = 8
+"""Decisions that one line names."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -65,8 +69,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         allow_abbrev=False,
     )
     parser.add_argument("transcripts", nargs="+", metavar="TRANSCRIPT", help="transcript file; - is standard input")
-    parser.add_argument("--report", choices=tuple(FORMS), default="human", help="form of the report (human)")
-    parser.add_argument("--fail-on", choices=("error", "warning"), default="error", help="level of exit code 1 (error)")
+    parser.add_argument("--report", choices=tuple(FORMS), help="form of the report (human)")
+    parser.add_argument("--fail-on", choices=("error", "warning"), help="level of exit code 1 (error)")
     parser.add_argument(
         "--show",
         choices=LEVELS,
@@ -92,6 +96,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         action="store_true",
         help="write --baseline anew, so that it accepts what would fail now and nothing that is gone",
     )
+    parser.add_argument(
+        "--expected",
+        action="store_true",
+        help="compare what is found with NAME.expected.json beside each NAME.json, as convert writes them; no report; "
+        "code 1 if something differs (docs/captures.md)",
+    )
     add_redact_names_to(parser)
     add_idempotency_to(parser)
     add_tuple_to(parser)
@@ -100,6 +110,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run(options: argparse.Namespace) -> int:
     """Validate and report. Returns the exit code; raises UsageError for what the options themselves get wrong."""
+    if options.expected:
+        return _compare(options)
     required = _codes("--require", options.require)
     chosen = _chosen(options)
     baseline = _baseline(options)
@@ -107,7 +119,7 @@ def run(options: argparse.Namespace) -> int:
     decisions = idempotency_decisions(options)
     if options.output is not None:
         spare(options.output, [*options.transcripts, *filter(None, (options.baseline, options.idempotency))])
-    form = FORMS[options.report]
+    form = FORMS[options.report or "human"]
     fail_on: Level = "warning" if options.fail_on == "warning" else "error"
     names = _transcripts(options.transcripts)
     _say_which(decisions or (), names, options.idempotency)
@@ -120,7 +132,9 @@ def run(options: argparse.Namespace) -> int:
         baseline = updated(baseline, reports, fail_on)
         write_output(options.baseline, baseline_text(baseline))
         reports = applied(baseline, reports)
-    further = unexercised(required, [named.report for named in reports], chosen)
+    if decisions is not None:
+        _say_unmatched(decisions, reports, options)
+    further = unexercised(required, [named.report for named in reports], chosen, _why_not_chosen(options))
     if baseline is not None:
         further += stale(baseline, reports, chosen)
     results = Results(tuple(reports), tuple(further), fail_on)
@@ -132,12 +146,27 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def _transcripts(names: Sequence[str]) -> list[str]:
+def _compare(options: argparse.Namespace) -> int:
+    """What `--expected` asks for. Returns the exit code; raises UsageError."""
+    refuse_with_expected(options)
+    asserted_tuple(options)
+    names = _transcripts(options.transcripts, quietly=True)
+    lines = compared(names, redactor_for(options), options.show, extended=options.extended)
+    if lines is None:
+        return UNUSABLE
+    try:
+        write_output(None, lines or as_expected(len(names)))
+    except BrokenPipeError:
+        abandon_standard_output()
+    return FINDINGS if lines else CONFORMING
+
+
+def _transcripts(names: Sequence[str], *, quietly: bool = False) -> list[str]:
     """The inputs; of several, without the files of expectations that stand beside fixtures and match the same `*`."""
     kept = [name for name in names if not name.endswith(EXPECTED)]
     if not kept or len(names) == 1:
         return list(names)
-    if len(kept) < len(names):
+    if len(kept) < len(names) and not quietly:
         complain("mcp-conformance", f"{len(names) - len(kept)} files named *{EXPECTED} are no transcripts: left out")
     return kept
 
@@ -148,6 +177,30 @@ def _say_which(decisions: Iterable[Decision], names: Iterable[str], file: str) -
     for number, decision in enumerate(decisions):
         if decision.transcript is not None and named.count(decision.transcript) > 1:
             raise UsageError(f"{shown_name(file)}: decisions/{number} is about several of these transcripts")
+
+
+def _say_unmatched(decisions: Sequence[Decision], reports: Sequence[NamedReport], options: argparse.Namespace) -> None:
+    """Name the decisions that changed nothing where one was asked for: there may be a mistake in their names."""
+    given = [advice for named in reports for advice in named.report.recovery]
+    matched = {advice.decision for advice in given}
+    one_is_missing = any(NO_DECISION in advice.condition for advice in given)
+    names = {os.path.basename(named.transcript) for named in reports}
+    unmatched = [
+        f"decisions/{number}"
+        for number, decision in enumerate(decisions)
+        if decision not in matched
+        and (one_is_missing if decision.transcript is None else shown_name(decision.transcript) in names)
+    ]
+    if unmatched:
+        what = listed(unmatched[:MAX_UNMATCHED_NAMED])
+        more = len(unmatched) - MAX_UNMATCHED_NAMED
+        others = f", and {more} more," if more > 0 else ""
+        hidden = "; those about tools do not count with --redact-names" if options.redact_names else ""
+        complain(
+            "mcp-conformance",
+            f"{shown_name(options.idempotency)}: {what}{others} matched nothing: no recovery advice hangs on "
+            f"{'it' if len(unmatched) == 1 else 'them'}{hidden}",
+        )
 
 
 def _validated(
@@ -163,21 +216,11 @@ def _validated(
     unusable = False
     with Progress(len(names)) as progress:
         for name in names:
-            try:
-                text = read_input(name)
-                document = read_document(text)
-            except (UsageError, TranscriptInputError) as problem:
-                message = str(problem)
-                if isinstance(problem, TranscriptInputError):
-                    why = hint(text) or str(problem)
-                    message = f"{shown_name(name)}: {why}"
-                complain("mcp-conformance", message)
+            read = read_transcript(name)
+            if read is None:
                 unusable = True
-                continue
-            other = hint_of_document(document.value)
-            if other is not None:
-                complain("mcp-conformance", f"{shown_name(name)}: {other}")
-            if not unusable:
+            elif not unusable:
+                text, document = read
                 redactor = new_redactor()
                 here = None if decisions is None else Decisions(decisions, os.path.basename(name))
                 report = validate(document, chosen, redactor, progress.within, asserted, here)
@@ -195,12 +238,27 @@ def _chosen(options: argparse.Namespace) -> tuple[Rule, ...]:
     return tuple(rule for rule in rules if rule.code not in ignored)
 
 
+def _why_not_chosen(options: argparse.Namespace) -> Callable[[str], str]:
+    """Tells of a rule that was not run why it was not, and what makes it run."""
+    selected, ignored = _codes("--select", options.select), _codes("--ignore", options.ignore)
+
+    def why(code: str) -> str:
+        if code in ignored:
+            return "--ignore leaves it out"
+        if selected:
+            return "--select does not name it"
+        return "it belongs to the extended set, which was not chosen (--extended chooses it)"
+
+    return why
+
+
 def _codes(option: str, given: Iterable[str]) -> list[str]:
     codes = [code.strip() for part in given for code in part.split(",") if code.strip()]
     known = {rule.code for rule in ALL_RULES}
     for code in codes:
         if code not in known:
-            raise UsageError(f"{option}: {shown_name(code)} is no rule (mcp-conformance explain --all lists them)")
+            near = nearest(code, known) or "mcp-conformance explain --all lists them"
+            raise UsageError(f"{option}: {shown_name(code)} is no rule ({near})")
     return codes
 
 

@@ -57,7 +57,10 @@ class Truncation:
     layer="capture_pipeline",
     version_neutral=True,
     says="A rule named with --require was kept or broken at least once in what was validated.",
-    fix="Add a transcript in which the rule has something to judge, or take its code out of --require.",
+    fix=(
+        "Have the rule judged: add a transcript in which it has something to judge, and do not leave it out "
+        "(--select, --ignore, --extended). Or take its code out of --require."
+    ),
     evidence="The coverage of all transcripts given.",
     exceptions="A rule that could not tell was not exercised.",
 )

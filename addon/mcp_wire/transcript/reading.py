@@ -20,6 +20,7 @@ from mcp_wire.transcript.document import (
 )
 from mcp_wire.transcript.forms import ending_of, request_of, response_body_of, response_of, text_of
 from mcp_wire.wire.body import Body
+from mcp_wire.wire.json_complaints import complaint
 from mcp_wire.wire.observation import (
     Ended,
     ExchangeEnded,
@@ -29,21 +30,10 @@ from mcp_wire.wire.observation import (
     ResponseChunk,
     ResponseSeen,
 )
-from mcp_wire.wire.strict_json import MAX_DEPTH, MISSING, JsonFault, JsonReading, read_json
+from mcp_wire.wire.strict_json import MAX_DEPTH, MISSING, read_json
 
 MAX_DOCUMENT_DEPTH: Final = MAX_DEPTH + 8
 """A body of the greatest depth that is judged fits into a document."""
-
-_SENTENCES: Final = {
-    "invalid_utf8": "is not UTF-8; save the transcript as UTF-8",
-    "bom": "begins with a byte order mark; save the transcript as UTF-8 without one",
-    "syntax": "is not JSON here; repair the transcript or write it again",
-    "trailing_data": "goes on after its JSON value; keep one transcript in one file",
-    "duplicate_key": "has the same member twice in one object; keep one of them",
-    "not_a_number": "has NaN or Infinity, which is no JSON; write a number or leave the member out",
-    "out_of_range": "has a number beyond a double; write one that is finite or leave the member out",
-    "too_deep": f"is nested deeper than {MAX_DOCUMENT_DEPTH} levels; cut the part that is not needed",
-}
 
 
 class TranscriptInputError(ValueError):
@@ -53,10 +43,9 @@ class TranscriptInputError(ValueError):
 def read_document(text: str | bytes) -> Document:
     """Parse the text of a transcript. Raises TranscriptInputError for anything that is not strict JSON."""
     reading = read_json(text, max_depth=MAX_DOCUMENT_DEPTH)
-    if not text.strip():
-        raise TranscriptInputError("is empty; a transcript is one JSON object")
-    if not reading.strict or reading.value is MISSING:
-        raise TranscriptInputError(_sentence(text, reading))
+    wrong = complaint(text, reading, "transcript", MAX_DOCUMENT_DEPTH)
+    if wrong is not None or reading.value is MISSING:
+        raise TranscriptInputError(wrong)
     return Document(reading.value)
 
 
@@ -88,24 +77,6 @@ class _Told:
     def __init__(self, exchange: _Exchange, told: list[Observation]) -> None:
         self.observations = told
         self.started = time_of(exchange.members.get("started_ms"))
-
-
-def _sentence(text: str | bytes, reading: JsonReading) -> str:
-    fault = next(fault for fault in reading.faults if fault.kind in _SENTENCES)
-    return f"{_place(text, fault)}{_SENTENCES[fault.kind]}"
-
-
-def _place(text: str | bytes, fault: JsonFault) -> str:
-    if fault.offset is None or fault.kind == "bom":
-        return ""
-    if isinstance(text, bytes) and fault.kind != "invalid_utf8":
-        text = text.decode(errors="replace")
-    before = text[: fault.offset]
-    newline = "\n" if isinstance(before, str) else b"\n"
-    line = before.count(newline) + 1  # type: ignore[arg-type]  # both are of one type
-    column = fault.offset - before.rfind(newline)  # type: ignore[arg-type]
-    unit = "byte" if isinstance(before, bytes) else "column"
-    return f"line {line}, {unit} {column}: "
 
 
 def _unique_ids(exchanges: Iterable[_Exchange]) -> dict[int, str]:
