@@ -41,6 +41,10 @@ def cancelled(talk: Talk, at: float = 30_101) -> Talk:
     return talk.notify("notifications/cancelled", {"requestId": 5}, at=at, until=at + 10)
 
 
+def deleted(talk: Talk, at: float) -> Talk:
+    return talk.add("DELETE", talk.usual(None), None, {"status": 200, "headers": {}}, at=at, until=at + 10)
+
+
 def resumed(talk: Talk, *chunks: Any, at: float = 31_000, ended: str = "complete") -> Talk:
     return talk.get(stream(*chunks, ended=ended), {"Last-Event-ID": "e-0"}, at=at, until=at + 9_000)
 
@@ -76,6 +80,10 @@ def modern_call(ended: str = "client_closed") -> Talk:
         (call(ended="complete"), "satisfied"),
         (call(ended="server_closed"), "violated"),
         (call(primed(), ended="server_closed"), "satisfied"),
+        (deleted(call(ended="complete"), at=20_000), "violated"),  # while the call ran
+        (deleted(call(primed(), ended="server_closed"), at=20_000), "violated"),
+        (deleted(call(event(answered(5)), ended="complete"), at=20_000), "satisfied"),
+        (deleted(call(ended="client_closed"), at=30_200), "violated"),
         (begun().ask(id=5, answer=refusal(400) | {"ended": "client_closed"}), "satisfied"),
         (begun().ask(id=5, answer={**HALF, "ended": "complete"}), "satisfied"),
         (begun().ask(id=5, answer=refusal(504) | {"ended": "client_closed"}), "satisfied"),
@@ -139,6 +147,7 @@ def reasons(talk: Talk) -> tuple[str, ...]:
         (without_a_head("open"), "for 30.0 s, up to the end of the capture."),
         (without_a_head("proxy_closed"), "until the proxy ended the exchange."),
         (without_a_head("server_closed"), "until the server's side closed the connection."),
+        (deleted(call(ended="complete"), at=20_000), "until the server's side ended its stream."),
         (resumed(call(primed()), ended="client_closed"), "for 39.9 s, until the client left"),
     ],
 )

@@ -35,7 +35,7 @@ class UnansweredRequests:
         """Learn from any fact, once it is linked. Messages of a request come before its head, so that a cancellation is
         known when its head or end is taken."""
         self.settled = []
-        if isinstance(fact, Ending) and _is_unexplained(fact):
+        if isinstance(fact, Ending) and not _is_for_others(fact) and _is_unexplained(fact):
             if fact.ended is Ended.OPEN:  # what still runs ends last: nothing more will be learned of it
                 self.settled.append(fact)
             else:
@@ -64,10 +64,16 @@ def _is_overdue(ending: Ending, now_ms: Milliseconds | None) -> bool:
     return ending.t_ms is not None and now_ms is not None and now_ms - ending.t_ms >= EXPLANATION_GRACE_MS
 
 
+def _is_for_others(ending: Ending) -> bool:
+    """Nothing is known of the end, or the answer is whole and judged as such (unless the session was being deleted)."""
+    exchange = ending.exchange
+    if ending.ended is Ended.COMPLETE:
+        return not exchange.is_event_stream or exchange.session.deleting is None
+    return ending.ended is None
+
+
 def _is_unexplained(ending: Ending) -> bool:
     """Some request of its stream still waits, and nobody has come back for it."""
     exchange = ending.exchange
-    if ending.ended in (None, Ended.COMPLETE):
-        return False  # nothing is known of it, or others judge what the whole answer holds
     resumed = exchange.stream is not None and exchange.stream.current is not exchange
     return not resumed and bool(exchange.waiting_calls)

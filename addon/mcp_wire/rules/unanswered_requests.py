@@ -39,10 +39,17 @@ half a minute and longer before they give up, and people for about this long bef
         "its end, nor for subscriptions/listen. Until 2025-11-25 a disconnection is no cancellation; in 2026-07-28 it "
         "is one, and the note says so. Of what still runs when the capture ends: only where the request and the latest "
         "message of its answer (comments do not count) are ten seconds old. What the server ends properly is for "
-        "`stream_closed_without_response`, and after an event id the client is to come back."
+        "`stream_closed_without_response` (unless the client was deleting the session), and after an event id the "
+        "client is to come back."
     ),
     evidence="The request, and the end of its exchange or of the capture; for what still runs, times.",
-    consequence_of=("truncated_response", "http2_stream_reset", "incomplete_sse_event", "poll_not_resumed"),
+    consequence_of=(
+        "stream_closed_without_response",
+        "truncated_response",
+        "http2_stream_reset",
+        "incomplete_sse_event",
+        "poll_not_resumed",
+    ),
 )
 def request_is_answered(fact: Ending | ResponseHead | CaptureEnd, conversation: Conversation) -> Verdicts:
     if conversation.legacy_transport:
@@ -92,7 +99,7 @@ def _is_for_others(ending: Ending, conversation: Conversation) -> bool:
     if head is not None and head.status >= 300:
         return True
     polls = exchange.stream is not None and exchange.stream.cursor is not None and not conversation.is_modern
-    return ending.by_server and polls
+    return ending.by_server and polls and exchange.session.deleting is None
 
 
 def _hangs(exchange: Exchange, since: Milliseconds | None, now: Milliseconds | None) -> bool:
@@ -116,8 +123,9 @@ def _how(ending: Ending, conversation: Conversation) -> str:
         return "up to the end of the capture"
     if ending.ended is Ended.PROXY_CLOSED:
         return "until the proxy ended the exchange"
-    if not ending.by_client:
-        return "until the server's side closed the connection"
+    if ending.by_server:
+        ended = "ended its stream" if ending.ended is Ended.COMPLETE else "closed the connection"
+        return f"until the server's side {ended}"
     if conversation.revision is None:
         return "until the client left"
     if conversation.is_modern:
