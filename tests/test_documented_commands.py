@@ -45,6 +45,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("transcript", "raw-transcript", "somebody-elses-transcript", "raw"):
         shutil.copy(transcript, tmp_path / f"{name}.json")
     (tmp_path / "docs").mkdir()
+    (tmp_path / "fixtures").mkdir()
+    (tmp_path / "fixtures" / "README.md").write_text("Made by convert.\n")
     (tmp_path / "docs" / "notes.md").write_text("Nothing secret.\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path

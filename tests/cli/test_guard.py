@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import io
 import json
+import os
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from ruamel.yaml import YAML
 from mcp_wire.cli import guard
 from mcp_wire.cli.main import main
 from mcp_wire.reports.form_names import FILE_NAMES
+from tests.captures_read.sessions import SECRET, Spoken, firefox_entry, flow_file, flow_of, har, session
 from tests.cli.test_validate import run
 from tests.privacy.planted_secrets import ANYBODYS, BY_SHAPE
 from tests.transcript.test_unredacted import CLEAN
@@ -113,6 +116,99 @@ def test_any_other_file_is_a_text(name: str, tmp_path: Path, capfd: pytest.Captu
     assert token not in out
 
 
+def clean_session() -> Iterator[Spoken]:
+    """Nothing that shows itself; whose it is, and what he asked for, is there all the same."""
+    for spoken in session():
+        body = json.loads(json.dumps(spoken.request).replace(SECRET, "DE89 3704 0044 0532 0130 00"))
+        headers = {name: value for name, value in spoken.headers.items() if name != "Authorization"}
+        yield replace(
+            spoken, request=body, response=spoken.response.replace(SECRET, "Alice"), path="/mcp", headers=headers
+        )
+
+
+@pytest.mark.parametrize("kind", ["flow file", "HAR file"])
+@pytest.mark.parametrize("name", ["session", "-"])
+def test_a_raw_capture_is_never_fit(
+    kind: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    flows, entries = map(flow_of, clean_session()), map(firefox_entry, clean_session())
+    data = flow_file(flows) if kind == "flow file" else har("Firefox", entries)
+    file = tmp_path / name
+    if name == "-":
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    else:
+        file.write_bytes(data)
+    code, out, err = run(capfd, "guard", "-" if name == "-" else file)
+    shown = "standard input" if name == "-" else file
+    assert (code, err) == (1, "")
+    assert out.splitlines() == [
+        f"{shown}: raw capture ({kind}): make transcripts of it with `mcp-conformance convert`, and publish those",
+        f"1 file of 1 not fit to be published. {guard.WHAT_TO_DO}",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"log": {"level": "debug"}}', '{"log": {"entries": []}}', "12:00:01 GET /mcp\n", "10:30: begun\n", "3:abc\n"],
+)
+def test_what_only_begins_like_a_capture(text: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "log"
+    file.write_text(text)
+    assert run(capfd, "guard", file) == (0, "", "")
+
+
+def test_a_har_of_our_own_is_held_against_redaction(
+    raw: dict[str, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file, report = tmp_path / "raw.json", tmp_path / "report.har"
+    file.write_text(json.dumps(raw))
+    main(["validate", str(file), "--report", "har", "--output", str(report)])
+    capfd.readouterr()
+    assert run(capfd, "guard", report) == (0, "", "")
+    changed = json.loads(report.read_text())
+    content = changed["log"]["entries"][0]["request"]["postData"]
+    content["text"] = content["text"].replace("redacted-", "Alice")
+    report.write_text(json.dumps(changed))
+    code, out, _ = run(capfd, "guard", report)
+    assert code == 1
+    assert out.startswith(f"{report}: entry 1, at byte ")
+    assert out.splitlines()[0].endswith(": entry that redaction changes")
+    changed["log"]["creator"]["name"] = "Firefox"
+    report.write_text(json.dumps(changed))
+    assert run(capfd, "guard", report)[1].startswith(f"{report}: raw capture (HAR file): ")
+    changed["log"]["creator"]["name"] = "mcp-conformance"
+    changed["log"]["entries"][0] = {"request": 1}
+    report.write_text(json.dumps(changed))
+    assert "entry that cannot be read" in run(capfd, "guard", report)[1].splitlines()[0]
+
+
+def test_a_folder_is_all_files_below_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    secret = BY_SHAPE["npm token"][0]
+    folder, elsewhere = tmp_path / "clean", tmp_path / "elsewhere"
+    for path in ("b.txt", "a/c.txt", "a.txt", ".hidden/d.txt", ".git/e.txt", "a/.git/f.txt"):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(secret)
+    elsewhere.mkdir()
+    (elsewhere / "g.txt").write_text(secret)
+    (folder / "link").symlink_to(elsewhere)
+    (folder / "link.txt").symlink_to(elsewhere / "g.txt")
+    os.mkfifo(folder / "pipe")
+    code, out, err = run(capfd, "guard", folder)
+    assert (code, err) == (1, "")
+    places = [f"{folder}/{name}: line 1: npm token" for name in ("a.txt", "b.txt", ".hidden/d.txt", "a/c.txt")]
+    assert out.splitlines() == [*places, f"4 files of 4 not fit to be published. {guard.WHAT_TO_DO}"]
+
+
+def test_what_convert_made_is_clean_as_a_folder(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    capture, clean = tmp_path / "raw.mitm", tmp_path / "clean"
+    capture.write_bytes(flow_file(map(flow_of, session())))
+    assert run(capfd, "convert", capture, "--output", clean)[0] == 0
+    assert run(capfd, "guard", clean) == (0, "", "")
+    (tmp_path / "empty").mkdir()
+    told = f"mcp-conformance: {tmp_path / 'empty'}: there is no file in it\n"
+    assert run(capfd, "guard", clean, tmp_path / "empty") == (0, "", told)
+
+
 def test_a_journal_is_told_line_by_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     header = {"journal": 1, "profile": "stable-2025-11-25", "tuple": {}, "complete_from_start": True}
     seen = {
@@ -146,10 +242,10 @@ def test_standard_input(
 def test_a_file_that_cannot_be_read_exits_2(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text(BY_SHAPE["npm token"][0])
-    code, out, err = run(capfd, "guard", secret, tmp_path / "nowhere", tmp_path)
+    code, out, err = run(capfd, "guard", secret, tmp_path / "nowhere", "nul\0name")
     assert code == 2
     assert out.startswith(f"{secret}: line 1: npm token\n")
-    assert [line.rpartition(": ")[2] for line in err.splitlines()] == ["No such file or directory", "Is a directory"]
+    assert [line.rpartition(": ")[2] for line in err.splitlines()] == ["No such file or directory", "ValueError"]
     assert run(capfd, "guard")[0] == 2
 
 

@@ -20,7 +20,8 @@ class HarFile:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._creator = ""
+        self.creator = ""
+        """The name of the producer in lower case, as far as it was read; "" where there is none."""
 
     def places(self) -> Iterator[Place | LeftOut]:
         stream = JsonStream(self._file)
@@ -37,7 +38,7 @@ class HarFile:
     def exchange(self, place: Place) -> StoredExchange:
         text = JsonStream(self._file, place.offset).take(MAX_ENTRY_OCTETS)
         assert text is not None
-        exchange = exchange_of_entry(text, place.offset, self._creator)
+        exchange = exchange_of_entry(text, place.offset, self.creator)
         assert exchange is not None
         return exchange
 
@@ -46,7 +47,7 @@ class HarFile:
             yield LeftOut(where, f"larger than {MAX_ENTRY_OCTETS // 1024 // 1024} MiB")
             return
         try:
-            exchange = exchange_of_entry(text, offset, self._creator)
+            exchange = exchange_of_entry(text, offset, self.creator)
         except BrokenEntry as problem:
             yield LeftOut(where, str(problem))
         else:
@@ -59,7 +60,7 @@ class HarFile:
         except (ValueError, RecursionError):
             return
         name = creator.get("name") if isinstance(creator, dict) else None
-        self._creator = name.lower() if isinstance(name, str) else ""
+        self.creator = name.lower() if isinstance(name, str) else ""
 
 
 def _entries(stream: JsonStream, note_creator: Callable[[bytes | None], None]) -> Iterator[int]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from mcp_wire.privacy.secret_search import secrets_in
+from mcp_wire.privacy.assignments import assigned_secrets_in
+from mcp_wire.privacy.secret_search import Sighting, secrets_in
 
 BLOCK_OCTETS: Final = 1024 * 1024
 """Octets that are read at once."""
@@ -18,6 +21,7 @@ _BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_LINE_END: Final = re.compile(r"\n")
 
 
 def secrets_by_line(file: BinaryIO) -> Iterator[tuple[int, str]]:
@@ -29,12 +33,22 @@ def secrets_by_line(file: BinaryIO) -> Iterator[tuple[int, str]]:
     for first, text in _pieces(file):
         told = {(line, kind) for line, kind in told if line >= first}
         line, counted_to = first, 0
-        for sighting in secrets_in(text):
+        for sighting in _sightings(text):
             line += text.count("\n", counted_to, sighting.at)
             counted_to = max(counted_to, sighting.at)
             if (line, sighting.kind) not in told:
                 told.add((line, sighting.kind))
                 yield line, sighting.kind
+
+
+def _sightings(text: str) -> list[Sighting]:
+    """In the order of their places; a secret that shows itself is not told once more for its name."""
+    found, assigned = secrets_in(text), list(assigned_secrets_in(text))
+    if found and assigned:
+        ends = [end.start() for end in _LINE_END.finditer(text)]
+        told = {bisect_left(ends, sighting.at) for sighting in found}
+        assigned = [sighting for sighting in assigned if bisect_left(ends, sighting.at) not in told]
+    return sorted([*found, *assigned], key=lambda sighting: sighting.at)
 
 
 def _pieces(file: BinaryIO) -> Iterator[tuple[int, str]]:
