@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import io
 import json
 import os
@@ -155,6 +156,12 @@ def test_what_only_begins_like_a_capture(text: str, tmp_path: Path, capfd: pytes
     file = tmp_path / "log"
     file.write_text(text)
     assert run(capfd, "guard", file) == (0, "", "")
+
+
+def test_what_is_compressed_is_said_to_be(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "session.har.gz"
+    file.write_bytes(gzip.compress(har("Firefox", map(firefox_entry, session()))))
+    assert run(capfd, "guard", file) == (0, "", f"mcp-conformance: {file}: is compressed, and was not looked into\n")
 
 
 def test_a_har_of_our_own_is_held_against_redaction(

@@ -23,6 +23,8 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _HAR: Final = re.compile(rb'\s*\{\s*"log"\s*:')
 _FLOWS: Final = re.compile(rb"[0-9]{1,12}:(?:\Z|([0-9]{1,4})(?:\Z|:(?:\Z|([a-z_]+))))")
 """A record is a dictionary; the name of its first member stands behind its length. A time of day has no names in it."""
+_COMPRESSED: Final = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"BZh", b"7z\xbc\xaf\x27\x1c")
+"""gzip, ZIP, Zstandard, xz, bzip2, 7z."""
 _NO_CAPTURE: Final = "it is neither a flow file of mitmproxy nor a HAR file"
 
 
@@ -66,6 +68,14 @@ def kind_of(file: BinaryIO) -> Kind | None:
     beginning = file.read(BEGINNING_OCTETS)
     file.seek(0)
     return _kind(beginning)
+
+
+def is_compressed(file: BinaryIO) -> bool:
+    """Is it packed by a common means, so that nobody sees what is in it? The file is at its beginning afterwards."""
+    file.seek(0)
+    beginning = file.read(8)
+    file.seek(0)
+    return beginning.startswith(_COMPRESSED)
 
 
 def hint(text: bytes) -> str | None:

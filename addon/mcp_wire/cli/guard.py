@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import BinaryIO, Final
 
-from mcp_wire.captures.kinds import STANDARD_INPUT, Kind, kind_of, opened
+from mcp_wire.captures.kinds import STANDARD_INPUT, Kind, is_compressed, kind_of, opened
 from mcp_wire.captures.unredacted_har import has_traffic, is_own, unredacted_in_har
 from mcp_wire.cli.arguments import add_redact_names_to, redactor_for
 from mcp_wire.cli.copies import transcript_held
@@ -62,6 +62,8 @@ def run(options: argparse.Namespace) -> int:
     for name in names:
         try:
             with opened(name) as file:
+                if is_compressed(file):
+                    complain(PROGRAM, f"{shown_name(name)}: is compressed, and was not looked into")
                 found = list(islice(_places(file, redactor()), MAX_PLACES_TOLD + 1))
         except (OSError, ValueError) as problem:
             complain(PROGRAM, f"{shown_name(name)}: cannot be read: {reason(problem)}")
