@@ -280,6 +280,9 @@ def test_options_that_make_no_sense(
 
 
 def test_what_is_no_transcript(run: Callable[..., tuple[int, Json, str]], tmp_path: Path) -> None:
-    code, out, err = run({"log": {"entries": []}}, "--lines")
+    code, out, err = run({"profile": "stable-2025-11-25"}, "--lines")
     assert (code, out) == (2, {})
     assert err.endswith("is no transcript; a transcript is an object with a list of exchanges\n")
+    code, out, err = run({"log": {"entries": []}}, "--lines")
+    assert (code, out) == (2, {})
+    assert err.endswith("is a HAR file; make transcripts of it with `mcp-conformance convert`\n")
