@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import json
-import time
 from collections.abc import Callable
 from typing import Final
 from urllib.parse import quote
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_wire.privacy import secret_search
 from mcp_wire.privacy.guard import BLOCK_OCTETS, secrets_by_line
 from mcp_wire.privacy.secret_search import secret_in_header, secret_in_member, secrets_in
 from mcp_wire.privacy.secret_shapes import SHAPES, is_drawn_at_random
@@ -199,15 +199,30 @@ def test_a_byte_order_mark_is_heeded(encoding: str) -> None:
     "piece",
     ["eyJ", "a", "A1b2", "://a:", "cookie=", "Bearer ", "%25", "\\\\", "sk-", '"name":"', "aGVsbG8gd29ybGQg", "&code="],
 )
-def test_work_is_linear(piece: str) -> None:
-    def seconds(size: int) -> float:
-        text = piece * (size // len(piece))
-        started = time.process_time()
-        secrets_in(text)
-        return time.process_time() - started
+def test_work_is_linear(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at = 0
 
-    # Eight times as much text: a generous bound that quadratic work breaks by far.
-    assert seconds(800_000) < 40 * max(seconds(100_000), 0.01)
+    def counted[Found](look: Callable[[str], Found]) -> Callable[[str], Found]:
+        def counting(text: str) -> Found:
+            nonlocal looked_at
+            looked_at += len(text)
+            return look(text)
+
+        return counting
+
+    for name in ("is_drawn_at_random", "shapes_in", "_has_cookie", "_decoded", "_without_escapes"):
+        monkeypatch.setattr(secret_search, name, counted(getattr(secret_search, name)))
+
+    def characters(size: int) -> int:
+        nonlocal looked_at
+        looked_at = 0
+        secrets_in(piece * (size // len(piece)))
+        return looked_at
+
+    small, large = characters(40_000), characters(80_000)
+    assert small > 0
+    # Twice, and what the ends of the text keep short.
+    assert large <= 2.2 * small + 1_000
 
 
 def test_random_and_thought_up() -> None:
