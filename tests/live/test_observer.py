@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_wire.judging.declaration import Evidence
 from mcp_wire.live import directory as directory_module
 from mcp_wire.live.directory import Directory
 from mcp_wire.live.observer import Observer, ObserverSettings, Origin, Reported
@@ -20,6 +19,7 @@ from mcp_wire.rules import rules_of
 from mcp_wire.transcript.document import Document
 from mcp_wire.transcript.reading import observations, read_document
 from mcp_wire.validation import validate
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.observation import Ended, ExchangeEnded, Observation, RequestSeen, ResponseSeen
 from tests.captures import recordings, seen_in

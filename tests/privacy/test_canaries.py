@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_wire.judging.declaration import Evidence
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.wire.body import Body
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.observation import Ended, ExchangeEnded, Observation, RequestSeen, ResponseSeen
 from tests.privacy.conversations import (

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_wire.conversation.facts import UNPROCESSED
-from mcp_wire.judging.declaration import Evidence
 from mcp_wire.privacy.allow_lists import PRODUCTS
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.privacy.values import Values, is_product_name, is_product_version, looks_random
@@ -19,6 +18,7 @@ from mcp_wire.protocol.gateways import GATEWAY_PRODUCTS, names_gateway
 from mcp_wire.protocol.profiles import could_be_released, is_date_version, is_modern_version
 from mcp_wire.rules.intermediaries import HARMLESS_RESETS, KNOWN_RESETS
 from mcp_wire.wire.body import Body
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.observation import (
     Ended,

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_wire.judging.declaration import Evidence
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.protocol.mirrored_headers import compare, designated_parameters
 from mcp_wire.protocol.mirrored_headers import encode as encode_mirrored
 from mcp_wire.wire.body import NOT_CAPTURED, Body
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.media_types import accept_lists, charset, essence
 from mcp_wire.wire.observation import ExchangeEnded, Observation, RequestSeen, ResponseBody, ResponseSeen

@@ -33,19 +33,9 @@ from typing import Any, Final, Literal
 
 from mcp_wire.judging.finding import Citation, Layer, Level, Party
 from mcp_wire.protocol.profiles import ALL_REVISIONS, SPECIFICATION
+from mcp_wire.wire.evidence import Evidence
 
 RuleSet = Literal["default", "extended"]
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """A value from the wire inside a message. It is shown only as far as redaction allows for its `kind`.
-
-    Kinds: `header:<name>`, `method`, `id`, `name`, `uri`, `token`, `cursor`, `session`, `version`, `code`, `text`.
-    """
-
-    kind: str
-    value: object
 
 
 @dataclass(frozen=True, slots=True)

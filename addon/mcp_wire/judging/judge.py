@@ -10,11 +10,12 @@ from mcp_wire.conversation.bounded import Limit, Memory
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.exchange_reader import ExchangeReader
 from mcp_wire.conversation.facts import CaptureEnd, Exchange, Fact
-from mcp_wire.judging.declaration import SATISFIED, Evidence, Rule
+from mcp_wire.judging.declaration import SATISFIED, Rule
 from mcp_wire.judging.finding import Finding
 from mcp_wire.judging.idempotency import Decisions
 from mcp_wire.judging.ledger import Coverage, Ledger
 from mcp_wire.judging.recovery import Advice, RecoveryAdvisor
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.observation import (
     ExchangeEnded,
     Observation,

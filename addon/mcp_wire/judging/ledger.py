@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from mcp_wire.conversation.bounded import Limit, Loss, Memory
-from mcp_wire.judging.declaration import CannotTell, Evidence, Rule, Satisfied, Verdict, Violated
+from mcp_wire.judging.declaration import CannotTell, Rule, Satisfied, Verdict, Violated
 from mcp_wire.judging.finding import Finding
 from mcp_wire.judging.occurrences import Occurrences
+from mcp_wire.wire.evidence import Evidence
 
 Outcome = Literal["violated", "satisfied", "not_observed", "not_applicable", "cannot_tell"]
 

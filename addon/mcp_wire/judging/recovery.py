@@ -14,9 +14,9 @@ from typing import Final, Literal
 from mcp_wire.conversation.bounded import BoundedTable, Memory
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Ending, Exchange, Fact, LogicalStream, Session
-from mcp_wire.judging.declaration import Evidence
 from mcp_wire.judging.idempotency import Decision, Decisions
 from mcp_wire.privacy.labels import is_label
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.observation import Ended
 
 Action = Literal["resume-with-get", "manual-reissue-with-fresh-jsonrpc-id", "do-not-replay"]

@@ -10,7 +10,6 @@ from typing import Final, Protocol
 from mitmproxy import http
 
 from mcp_wire.conversation.facts import EVENT_STREAM
-from mcp_wire.judging.declaration import Evidence
 from mcp_wire.live import endings
 from mcp_wire.live.exchange import read_body
 from mcp_wire.live.flow_notes import notes_of
@@ -30,6 +29,7 @@ from mcp_wire.reports.header_checks import header_checks
 from mcp_wire.reports.shown_stream import ChunkRun, Chunks, Selection, shown_stream
 from mcp_wire.wire.body import Body
 from mcp_wire.wire.content_coding import decoder_for
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.headers import Headers
 from mcp_wire.wire.media_types import essence
 from mcp_wire.wire.observation import (

@@ -10,7 +10,7 @@ from mcp_wire.conversation.bounded import BoundedTable
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Exchange
 from mcp_wire.conversation.profile_selection import bundled
-from mcp_wire.judging.declaration import Evidence, Rule
+from mcp_wire.judging.declaration import Rule
 from mcp_wire.judging.finding import Finding
 from mcp_wire.judging.idempotency import Decisions
 from mcp_wire.judging.judge import Judge
@@ -22,6 +22,7 @@ from mcp_wire.transcript.interop_tuple import InteropTuple
 from mcp_wire.transcript.journal import JournalHeader
 from mcp_wire.transcript.tuple_parts import NONE, server_name
 from mcp_wire.validation import report_of, rules_in
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.observation import Ended, ExchangeEnded, Observation, RequestSeen, ResponseChunk, ResponseSeen
 from mcp_wire.wire.strict_json import JsonValue
 

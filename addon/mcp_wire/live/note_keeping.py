@@ -12,12 +12,12 @@ from typing import Final
 from mcp_wire.conversation.bounded import BoundedTable
 from mcp_wire.conversation.facts import Exchange
 from mcp_wire.conversation.profile_selection import evidence_of
-from mcp_wire.judging.declaration import Evidence
 from mcp_wire.live.directory import ConversationIdentity
 from mcp_wire.live.judge_messages import Noted
 from mcp_wire.live.live_conversation import LiveConversation
 from mcp_wire.protocol.profiles import UNDETERMINED
 from mcp_wire.reports.exchange_notes import MAX_FINDINGS, ExchangeNotes, NotedAdvice, NotedFinding
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.jsonrpc import Envelope, classify
 from mcp_wire.wire.observation import ExchangeEnded, Observation, RequestSeen, ResponseChunk
 from mcp_wire.wire.strict_json import MISSING

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, assert_never
 
-from mcp_wire.judging.declaration import Evidence
 from mcp_wire.privacy.allow_lists import (
     EVENT_TYPES,
     HTTP_VERSION,
@@ -29,6 +28,7 @@ from mcp_wire.privacy.tuple_redaction import TupleRedaction
 from mcp_wire.privacy.values import Values
 from mcp_wire.protocol.methods import is_defined_anywhere
 from mcp_wire.wire.body import EVENT_TOO_LARGE, Body
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.headers import NO_HEADERS
 from mcp_wire.wire.observation import (
     Ended,

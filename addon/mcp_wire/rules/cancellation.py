@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Call, Ending, Message
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.profiles import (
     MODERN_REVISIONS,
     R2025_03_26,
@@ -16,6 +16,7 @@ from mcp_wire.protocol.profiles import (
     SESSION_REVISIONS,
 )
 from mcp_wire.rules.proven import once_proven
+from mcp_wire.wire.evidence import Evidence
 
 BOOK: Final = RuleBook("cancellation")
 rule = BOOK.rule

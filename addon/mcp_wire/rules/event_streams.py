@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Ending, Event
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.profiles import (
     MODERN_REVISIONS,
     R2025_03_26,
@@ -16,6 +16,7 @@ from mcp_wire.protocol.profiles import (
 )
 from mcp_wire.rules.clauses import RECEIVING
 from mcp_wire.rules.proven import once_proven
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.jsonrpc import classify, is_valid_seed_envelope
 from mcp_wire.wire.observation import Ended
 from mcp_wire.wire.sse import Block, Field

@@ -8,7 +8,7 @@ from typing import Final
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Message
 from mcp_wire.conversation.log_levels import LOG_LEVELS
-from mcp_wire.judging.declaration import SATISFIED, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.error_codes import INVALID_PARAMS, METHOD_NOT_FOUND, URL_ELICITATION_REQUIRED
 from mcp_wire.protocol.meta_keys import META_CLIENT_CAPABILITIES, META_LOG_LEVEL
 from mcp_wire.protocol.methods import Capability, declares
@@ -21,6 +21,7 @@ from mcp_wire.protocol.profiles import (
 )
 from mcp_wire.rules.proven import UNPROVEN, is_proven
 from mcp_wire.rules.reasons import CUT_BY_HAND
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.strict_json import MISSING, JsonValue
 
 BOOK: Final = RuleBook("features")

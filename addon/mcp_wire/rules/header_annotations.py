@@ -7,7 +7,7 @@ from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Message
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.error_codes import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
@@ -28,6 +28,7 @@ from mcp_wire.rules.mirroring import (
     mismatched_headers,
 )
 from mcp_wire.rules.reasons import CUT_BY_HAND, REFUSED_FIRST, SERVER_IS_OF_UNKNOWN_ERA
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.strict_json import JsonValue
 
 BOOK: Final = RuleBook("headers")

@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import JSON_MEDIA_TYPE, Ending, Event, Exchange, Message, Request, Sender
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.error_codes import (
     INVALID_REQUEST,
     MODERN_CODES,
@@ -25,6 +25,7 @@ from mcp_wire.protocol.profiles import (
 )
 from mcp_wire.protocol.schemas import check_message
 from mcp_wire.wire.body import Body
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.jsonrpc import Envelope, classify, is_valid_seed_envelope
 from mcp_wire.wire.media_types import charset
 from mcp_wire.wire.strict_json import MISSING, canonical

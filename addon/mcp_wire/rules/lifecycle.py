@@ -7,10 +7,11 @@ from typing import Final
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import CaptureEnd, Message, Request, Session
 from mcp_wire.conversation.handshake import IN_FLIGHT_GRACE_MS, is_ordinary_request
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.methods import method_of
 from mcp_wire.protocol.profiles import R2025_03_26, R2025_06_18, R2025_11_25, SESSION_REVISIONS
 from mcp_wire.rules.reasons import CLIENTS_UNKNOWN
+from mcp_wire.wire.evidence import Evidence
 
 BOOK: Final = RuleBook("lifecycle")
 rule = BOOK.rule

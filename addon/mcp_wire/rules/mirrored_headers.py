@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Message
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.meta_keys import META_VERSION
 from mcp_wire.protocol.profiles import MODERN_REVISIONS, R2026_07_28
 from mcp_wire.rules.mirroring import (
@@ -21,6 +21,7 @@ from mcp_wire.rules.mirroring import (
     parameter_headers,
 )
 from mcp_wire.rules.reasons import CUT_BY_HAND
+from mcp_wire.wire.evidence import Evidence
 
 BOOK: Final = RuleBook("headers")
 rule = BOOK.rule

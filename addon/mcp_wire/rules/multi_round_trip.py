@@ -8,13 +8,14 @@ from typing import Final
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import CaptureEnd, Message
 from mcp_wire.conversation.round_trips import INPUT_REQUIRED, Retry
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdict, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdict, Verdicts, Violated
 from mcp_wire.protocol.error_codes import INVALID_REQUEST, METHOD_NOT_FOUND, MODERN_CODES, PARSE_ERROR
 from mcp_wire.protocol.meta_keys import META_CLIENT_CAPABILITIES
 from mcp_wire.protocol.methods import INPUT_REQUEST_METHODS, declares, input_request_capabilities, method_of
 from mcp_wire.protocol.profiles import MODERN_REVISIONS, R2026_07_28
 from mcp_wire.protocol.schemas import CLOSED_VOCABULARIES, check_message
 from mcp_wire.rules.proven import UNPROVEN, is_proven
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.strict_json import MISSING, JsonValue
 
 BOOK: Final = RuleBook("mrtr")

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
-from mcp_wire.judging.declaration import SATISFIED, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, RuleBook, Verdicts, Violated
 from mcp_wire.judging.ledger import EVIDENCE_FORGOTTEN, EVIDENCE_FORGOTTEN_FIX, OBSERVER_ERROR
+from mcp_wire.wire.evidence import Evidence
 
 BOOK = RuleBook("own findings")
 rule = BOOK.rule

@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Event, Message, Request
-from mcp_wire.judging.declaration import SATISFIED, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.meta_keys import META_VERSION
 from mcp_wire.protocol.profiles import (
     ALL_REVISIONS,
@@ -16,6 +16,7 @@ from mcp_wire.protocol.profiles import (
     R2025_11_25,
     R2026_07_28,
 )
+from mcp_wire.wire.evidence import Evidence
 
 BOOK: Final = RuleBook("profile")
 rule = BOOK.rule

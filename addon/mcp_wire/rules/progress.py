@@ -7,9 +7,10 @@ from typing import Final
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Call, Message
 from mcp_wire.conversation.progress_tokens import ProgressSeen, token_key
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.methods import other_party
 from mcp_wire.protocol.profiles import R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28
+from mcp_wire.wire.evidence import Evidence
 
 BOOK: Final = RuleBook("progress")
 rule = BOOK.rule

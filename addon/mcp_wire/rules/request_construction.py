@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import EVENT_STREAM, JSON_MEDIA_TYPE, Exchange, Request
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.meta_keys import META_VERSION
 from mcp_wire.protocol.profiles import (
     MODERN_REVISIONS,
@@ -15,6 +15,7 @@ from mcp_wire.protocol.profiles import (
     R2025_11_25,
     R2026_07_28,
 )
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.media_types import accept_lists, essence
 
 BOOK: Final = RuleBook("request")

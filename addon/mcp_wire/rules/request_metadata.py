@@ -8,13 +8,14 @@ from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Message
-from mcp_wire.judging.declaration import SATISFIED, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.error_codes import HEADER_MISMATCH, INVALID_PARAMS, UNSUPPORTED_VERSION
 from mcp_wire.protocol.meta_keys import META_CLIENT_CAPABILITIES, META_CLIENT_INFO, META_SERVER_INFO, META_VERSION
 from mcp_wire.protocol.profiles import MODERN_REVISIONS, R2025_06_18, R2025_11_25, R2026_07_28
 from mcp_wire.protocol.trace_context import is_baggage, is_trace_parent, is_trace_state
 from mcp_wire.rules.mirroring import answered_request, follows_revision
 from mcp_wire.rules.reasons import CUT_BY_HAND, REFUSED_FIRST, SERVER_IS_OF_UNKNOWN_ERA
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.strict_json import JsonValue
 
 BOOK: Final = RuleBook("meta")

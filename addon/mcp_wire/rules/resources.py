@@ -9,7 +9,7 @@ from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Message
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdict, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdict, Verdicts, Violated
 from mcp_wire.protocol.profiles import (
     MODERN_REVISIONS,
     R2025_03_26,
@@ -20,6 +20,7 @@ from mcp_wire.protocol.profiles import (
 )
 from mcp_wire.rules.proven import UNPROVEN, is_proven
 from mcp_wire.rules.reasons import CUT_BY_HAND
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.strict_json import JsonValue
 
 BOOK: Final = RuleBook("features")

@@ -8,11 +8,12 @@ from urllib.parse import urlsplit
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Request, ResponseHead
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.judging.finding import Party
 from mcp_wire.protocol.gateways import names_gateway
 from mcp_wire.protocol.hosts import is_loopback, is_private
 from mcp_wire.protocol.profiles import R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28
+from mcp_wire.wire.evidence import Evidence
 
 BOOK: Final = RuleBook("security")
 rule = BOOK.rule

@@ -7,7 +7,7 @@ from typing import Final
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.deliveries import Delivery
 from mcp_wire.conversation.facts import CaptureEnd, Ending, Exchange, Message
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.methods import LISTEN_FILTERS
 from mcp_wire.protocol.profiles import (
     MODERN_REVISIONS,
@@ -19,6 +19,7 @@ from mcp_wire.protocol.profiles import (
 )
 from mcp_wire.rules.clauses import LISTENING, RECEIVING, RESUMING
 from mcp_wire.rules.proven import once_proven
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.observation import Milliseconds
 
 BOOK: Final = RuleBook("stream")

@@ -7,11 +7,12 @@ from typing import Final
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Ending, Message
 from mcp_wire.conversation.subscriptions import ACKNOWLEDGED, RESOURCE_SUBSCRIPTIONS, Filter, Subscription
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.meta_keys import META_SUBSCRIPTION_ID
 from mcp_wire.protocol.methods import LISTEN_FILTERS, REQUEST_SCOPED_NOTIFICATIONS
 from mcp_wire.protocol.profiles import MODERN_REVISIONS, R2026_07_28
 from mcp_wire.rules.proven import UNPROVEN, is_proven, once_proven
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.jsonrpc import id_key
 from mcp_wire.wire.observation import Ended, Milliseconds
 

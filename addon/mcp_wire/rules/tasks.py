@@ -7,10 +7,11 @@ from typing import Final
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Message
 from mcp_wire.conversation.tasks import states_in
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.methods import Capability, declares
 from mcp_wire.protocol.profiles import R2025_11_25
 from mcp_wire.rules.reasons import CUT_BY_HAND
+from mcp_wire.wire.evidence import Evidence
 
 BOOK: Final = RuleBook("features")
 rule = BOOK.rule

@@ -7,12 +7,13 @@ from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Message
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.json_schema import conforms, dialect_of, faults_of_schema
 from mcp_wire.protocol.profiles import R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28
 from mcp_wire.protocol.tool_names import MAX_TOOL_NAME_LENGTH, has_only_plain_characters
 from mcp_wire.rules.proven import UNPROVEN, is_proven
 from mcp_wire.rules.reasons import CUT_BY_HAND
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.strict_json import MISSING, JsonValue
 
 BOOK: Final = RuleBook("features")

@@ -6,8 +6,9 @@ from typing import Final
 
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import CaptureEnd, Ending, Exchange, ResponseHead
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.profiles import R2026_07_28, SESSION_REVISIONS
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.observation import Ended, Milliseconds
 
 BOOK: Final = RuleBook("recovery")

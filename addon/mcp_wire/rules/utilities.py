@@ -8,7 +8,7 @@ from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import Ending, Message
 from mcp_wire.conversation.log_levels import LOG_LEVELS
 from mcp_wire.conversation.subscriptions import LISTEN
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.error_codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MODERN_CODES, PARSE_ERROR
 from mcp_wire.protocol.meta_keys import META_LOG_LEVEL
 from mcp_wire.protocol.methods import method_of
@@ -21,6 +21,7 @@ from mcp_wire.protocol.profiles import (
     SESSION_REVISIONS,
 )
 from mcp_wire.rules.proven import once_proven
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.observation import Milliseconds
 
 BOOK: Final = RuleBook("utilities")

@@ -8,7 +8,7 @@ from typing import Final
 from mcp_wire.conversation.clients import client_info_mark
 from mcp_wire.conversation.conversation import Conversation
 from mcp_wire.conversation.facts import EVENT_STREAM, CaptureEnd, Message, Request, ResponseHead
-from mcp_wire.judging.declaration import SATISFIED, CannotTell, Evidence, RuleBook, Verdicts, Violated
+from mcp_wire.judging.declaration import SATISFIED, CannotTell, RuleBook, Verdicts, Violated
 from mcp_wire.protocol.error_codes import HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CAPABILITY, UNSUPPORTED_VERSION
 from mcp_wire.protocol.meta_keys import META_CLIENT_CAPABILITIES, META_VERSION
 from mcp_wire.protocol.methods import Capability, declares
@@ -22,6 +22,7 @@ from mcp_wire.protocol.profiles import (
 )
 from mcp_wire.rules.mirroring import answered_request, mirrored_method
 from mcp_wire.rules.reasons import CUT_BY_HAND, REFUSED_FIRST, SERVER_IS_OF_UNKNOWN_ERA
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.media_types import accept_lists
 from mcp_wire.wire.strict_json import JsonValue, canonical
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from mcp_wire.conversation.profile_selection import UNKNOWN
-from mcp_wire.judging.declaration import Evidence
 from mcp_wire.privacy.redactor import Redactor
 from mcp_wire.protocol.profiles import PROFILES, UNDETERMINED
 from mcp_wire.transcript.document import Document, JsonObject, exchange_id
@@ -15,6 +14,7 @@ from mcp_wire.transcript.journal import JournalHeader, JournalRecord
 from mcp_wire.transcript.naming import Names, Naming, plainly_named
 from mcp_wire.transcript.reading import observations
 from mcp_wire.transcript.writing import Recorded, gathered
+from mcp_wire.wire.evidence import Evidence
 from mcp_wire.wire.observation import Observation, RequestSeen
 from mcp_wire.wire.strict_json import MISSING, JsonValue, LongInteger, Missing
 
