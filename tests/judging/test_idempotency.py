@@ -207,7 +207,7 @@ def test_attempts_are_counted_until_one_is_answered() -> None:
     assert "allows 1 attempt, and so many were made" in second.condition
     first, second = decided(talk, twice)
     assert (first.action, second.action) == (STOP, REISSUE)
-    assert "at most 2 attempts in all, of which 1 was made. Guard" in second.condition
+    assert "at most 2 attempts in all, of which 1 was made. What was sent again in other sessions" in second.condition
     assert actions(again(again(cut()), id=7, at=4_000), twice) == [STOP, STOP, STOP]
     [one] = decided(cut(), twice)
     assert "at most 2 attempts; look for its result before the next." in one.condition

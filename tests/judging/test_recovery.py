@@ -204,6 +204,51 @@ def test_a_dead_session_is_renewed_first() -> None:
     assert actions(talk.initialize(id=9)) == []
 
 
+def repeated(talk: Talk, answer: Json, *, at: int = 3_000, **members: Any) -> Talk:
+    """The same call again in the same session, with another id."""
+    return talk.ask("tools/call", calling("t"), id=6, answer=answer, at=at, until=at + 100, **members)
+
+
+def test_what_repeats_a_request_of_unknown_fate_is_not_to_be_sent_again() -> None:
+    assert actions(repeated(call(), refusal(404))) == [("0", STOP), ("1", STOP)]
+    talk = repeated(call(), refusal(404))
+    del talk.exchanges[-1]["response"]
+    talk.exchanges[-1] |= {"ended": "server_reset", "reset_code": "REFUSED_STREAM"}
+    assert actions(talk) == [("0", STOP), ("1", STOP)]
+
+
+def test_what_was_sent_again_already_is_left_alone() -> None:
+    answer = json_answer({"jsonrpc": "2.0", "id": 6, "result": {"content": []}})
+    assert actions(repeated(refused_stream("server_reset"), answer)) == [("0", STOP)]
+    assert actions(repeated(call(idempotent=True), answer)) == [("0", STOP)]
+    assert actions(repeated(call(idempotent=True), stream(ended="server_closed"))) == [("0", STOP), ("1", STOP)]
+    both = repeated(call(idempotent=True), stream(ended="server_closed"), idempotent=True)
+    assert actions(both) == [("0", STOP), ("1", REISSUE)]
+
+
+def test_a_404_proves_nothing_of_a_session_that_lives_on_or_where_it_is_a_page() -> None:
+    page = {"status": 404, "headers": {"Content-Type": "text/html"}, "body_text": "<h1>404</h1>", "ended": "complete"}
+    told = legacy().ask("tools/call", calling("t"), id=5, answer=refusal(404), at=0, until=100)
+    assert actions(told) == [("0", REISSUE)]
+    alive = told.ask(
+        "tools/list",
+        {},
+        id=7,
+        answer=json_answer({"jsonrpc": "2.0", "id": 7, "result": {"tools": []}}),
+        at=200,
+        until=300,
+    )
+    assert actions(alive) == []
+    assert actions(legacy().ask("tools/call", calling("t"), id=5, answer=page, at=0, until=100)) == []
+
+
+def test_a_poll_that_brings_a_later_event_goes_on() -> None:
+    primed_again = stream("id: e-1\nretry: 1000\ndata:\n\n", ended="complete")
+    assert actions(resume(call(primed()), primed_again)) == [("0", RESUME)]
+    same_again = stream("id: e-0\ndata:\n\n", ended="complete")
+    assert actions(resume(call(primed()), same_again)) == [("0", STOP)]
+
+
 def test_the_conditions_name_their_bounds() -> None:
     [one] = advice(call(primed(retry=2_500)))
     assert "Wait 2500 ms" in one.condition

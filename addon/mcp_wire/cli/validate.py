@@ -255,6 +255,9 @@ def _why_not_chosen(options: argparse.Namespace) -> Callable[[str], str]:
 def _codes(option: str, given: Iterable[str]) -> list[str]:
     codes = [code.strip() for part in given for code in part.split(",") if code.strip()]
     known = {rule.code for rule in ALL_RULES}
+    if given and not codes:
+        # As an unset variable in a script would have it: nothing would be asked for, and nobody would notice.
+        raise UsageError(f"{option} names no rule")
     for code in codes:
         if code not in known:
             near = nearest(code, known) or "mcp-conformance explain --all lists them"

@@ -51,6 +51,10 @@ NEVER_STARTED: Final = (
     "HTTP/2 REFUSED_STREAM says that the server did not begin to process the request. Its owner may send it again with "
     "a new JSON-RPC id, a bounded number of times."
 )
+REPETITION_REFUSED: Final = (
+    "The server did not act on this one, but it repeats a request whose result was not seen, and which may have taken "
+    "effect. Establish that result out of band before anything is sent again."
+)
 ASK_FOR_TASK: Final = " It was to run as a task: look for it with tasks/list or tasks/get first."
 IF_STILL_WANTED: Final = (
     " The client itself left, which is no cancellation: if the result is not wanted any more, send "
@@ -154,13 +158,13 @@ class RecoveryAdvisor:
         if exchange.owes_nothing_but_202 and not operator_says_cut:
             return "do-not-replay", LOST_MESSAGE
         if self._is_refused_for_its_session(exchange):
-            return "manual-reissue-with-fresh-jsonrpc-id", RENEW_SESSION
+            return _known_not_to_have_acted(exchange, RENEW_SESSION)
         if not operator_says_cut and _nothing_lost(exchange, ending):
             return None
         if profile is None:
             return "do-not-replay", STOP
         if ending.proves_unprocessed:
-            return "manual-reissue-with-fresh-jsonrpc-id", NEVER_STARTED
+            return _known_not_to_have_acted(exchange, NEVER_STARTED)
         session_over = profile.has_sessions and _is_over(exchange.session)
         stream = exchange.stream if profile.has_sessions and not session_over else None
         resumable = stream is not None and stream.cursor is not None and not _resumption_failed(exchange, stream)
@@ -179,7 +183,7 @@ class RecoveryAdvisor:
         return self._without_resumption(exchange, server, SESSION_OVER if session_over else left)
 
     def _without_resumption(self, exchange: Exchange, server: str | None, circumstances: str) -> Outcome:
-        if any(call.method == "subscriptions/listen" for call in exchange.calls):
+        if exchange.calls and all(call.method == "subscriptions/listen" for call in exchange.calls):
             return "manual-reissue-with-fresh-jsonrpc-id", RELISTEN
         task = ASK_FOR_TASK if any("task" in call.request.params for call in exchange.calls) else ""
         more = circumstances + task
@@ -188,6 +192,8 @@ class RecoveryAdvisor:
             action, condition = _decided(exchange, decision)
             return action, condition + more, decision
         if exchange.idempotent:
+            if _was_sent_again(exchange):
+                return "do-not-replay", _left_alone(exchange) + more
             return "manual-reissue-with-fresh-jsonrpc-id", REISSUE + more
         return "do-not-replay", STOP + self._why_no_decision(exchange, server) + more
 
@@ -225,9 +231,31 @@ class RecoveryAdvisor:
         session, head = exchange.session, exchange.head
         if head is None or head.status != 404 or exchange.request.session_id is None or not exchange.unanswered_calls:
             return False
+        if head.media_type == "text/html":
+            return False  # A page is a gateway's: it says nothing of the session.
         latest = self._conversation.latest_initialize
         renewed = latest is not None and latest.index > exchange.index
-        return session.refused is not None and session.deleted is None and not renewed
+        over = session.refused is not None and not session.outlived_refusal
+        return over and session.deleted is None and not renewed
+
+
+def _known_not_to_have_acted(exchange: Exchange, condition: str) -> Outcome:
+    """On this exchange, that is: it may be one of several for the same request."""
+    if exchange.reissues is None:
+        return "manual-reissue-with-fresh-jsonrpc-id", condition
+    return "do-not-replay", _left_alone(exchange) if _was_sent_again(exchange) else REPETITION_REFUSED
+
+
+def _was_sent_again(exchange: Exchange) -> bool:
+    return exchange.reissues is not None and exchange.reissues.latest is not exchange
+
+
+def _left_alone(exchange: Exchange) -> str:
+    assert exchange.reissues is not None
+    return (
+        f"The same request was sent again in {exchange.reissues.latest.path}: what became of that one decides, and "
+        "this one is left alone."
+    )
 
 
 def _is_over(session: Session) -> bool:
@@ -253,11 +281,8 @@ def _decided(exchange: Exchange, decision: Decision) -> tuple[Action, str]:
         )
     reissues = exchange.reissues
     made = 0 if reissues is None else reissues.count
-    if reissues is not None and reissues.latest is not exchange:
-        return "do-not-replay", (
-            f"The same request was sent again in {reissues.latest.path}: what became of that one decides, and this one "
-            "is left alone."
-        )
+    if _was_sent_again(exchange):
+        return "do-not-replay", _left_alone(exchange)
     if made >= decision.attempts:
         return "do-not-replay", (
             f"The idempotency decision about {what} allows {_attempts(decision.attempts)}, and so many were made. Find "
@@ -270,6 +295,7 @@ def _decided(exchange: Exchange, decision: Decision) -> tuple[Action, str]:
         "no result was committed unseen, and that the retry policy permits it."
         + (LOOK_FIRST if decision.tool is not None else "")
         + f" Send the same parameters with a fresh JSON-RPC id, at most {_attempts(decision.attempts)}{left}{each}. "
+        "What was sent again in other sessions counts as well. "
         f"Guard against a duplicate effect: {_ended(decision.duplicate_effect_guard)} "
         f"Rollback: {_ended(decision.rollback)}"
     )
@@ -295,7 +321,9 @@ def _resumption_failed(exchange: Exchange, stream: LogicalStream) -> bool:
     latest = stream.current
     ending = latest.ending
     again = latest is not stream.origin and latest.request.last_event_id is not None
-    return again and ending is not None and ending.by_server and latest.messages == 0
+    # A poll that brings a later event id goes on, even without a message.
+    stands_still = latest.messages == 0 and latest.request.last_event_id == stream.cursor
+    return again and ending is not None and ending.by_server and stands_still
 
 
 def _is_worth_remembering(ending: Ending) -> bool:
