@@ -7,10 +7,12 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,6 +35,7 @@ from tests.captures_read.sessions import (
     SESSION_ID,
     Json,
     Spoken,
+    charles_entry,
     chrome_entry,
     firefox_entry,
     flow_file,
@@ -280,11 +283,16 @@ def saved_twice_by_mitmweb() -> bytes:
     return flow_file([running, *flows, duplicate])
 
 
+def more_exactly(entry: Json) -> Json:
+    """By a producer whose clock is finer than that of a browser."""
+    return entry | {"startedDateTime": entry["startedDateTime"].replace("Z", "217Z")}
+
+
 @pytest.mark.parametrize(
     ("name", "data", "repeated"),
     [
         ("hardump.har", recorded_twice_by_mitmproxy(), 1),
-        ("chrome.har", har("WebInspector", [chrome_entry(one) for one in [*session(), *session()[1:]]]), 2),
+        ("x.har", har("x", [more_exactly(chrome_entry(one)) for one in [*session(), *session()[1:]]]), 2),
         ("saved.mitm", saved_twice_by_mitmweb(), 2),
     ],
 )
@@ -315,6 +323,29 @@ def test_what_was_sent_once_more_is_a_replay(producer: str, tmp_path: Path) -> N
     else:
         capture.write_bytes(har(producer, map(firefox_entry, (*before, call, again))))
     assert main(["convert", str(capture), "-o", str(tmp_path)]) == 0
+    [expected] = tmp_path.glob("*.expected.json")
+    assert "post_replayed_same_id" in [one["code"] for one in json.loads(expected.read_text())["findings"]]
+
+
+@pytest.mark.parametrize(
+    ("producer", "entry_of"), [("Firefox", firefox_entry), ("WebInspector", chrome_entry), ("Charles", charles_entry)]
+)
+@pytest.mark.parametrize("zeros", ["", "000", "0000"])
+def test_what_was_sent_twice_within_a_millisecond_is_a_replay(
+    producer: str,
+    entry_of: Callable[[Spoken], Json],
+    zeros: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    entries = [entry_of(one) for one in (*session(), session()[2])]
+    for entry in entries:
+        entry["startedDateTime"] = re.sub(r"(\.[0-9]{3})", rf"\g<1>{zeros}", entry["startedDateTime"])
+    capture = tmp_path / "session.har"
+    capture.write_bytes(har(producer, entries))
+    assert main(["convert", str(capture), "-o", str(tmp_path)]) == 0
+    told = capsys.readouterr()
+    assert (": 4 exchanges, " in told.out, told.err) == (True, "")
     [expected] = tmp_path.glob("*.expected.json")
     assert "post_replayed_same_id" in [one["code"] for one in json.loads(expected.read_text())["findings"]]
 

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 # Put together here, so that no scanner takes this file for a leak.
 CHOSEN = "hunter2" + "-SECRETERR"
 WITH_SIGNS = "Tr0ub4" + "dor&3"
+A_WORD = "Wint3r" + "Lake9X"
 HEXADECIMAL = "1f3a9c0b7d2e4f5a" + "8b6c9d0e1f2a3b4c"
 
 
@@ -45,6 +46,14 @@ def kinds(text: str) -> list[str]:
         ("curl -H 'Authorization: Bearer abc123" + "def' http://127.0.0.1", CREDENTIALS),
         ("Cookie: theme=dark; sid=abc123" + "def456", COOKIE),
         ("set-cookie: sid=abc123" + "def456; Path=/; Secure", COOKIE),
+        (f"docker run -e DB_PASSWORD={A_WORD} img", ASSIGNED),
+        (f"docker run -e 'DB_PASSWORD={A_WORD}' img", ASSIGNED),
+        (f"PGPASSWORD={A_WORD} psql", ASSIGNED),
+        (f"X-Api-Key: {A_WORD}", ASSIGNED),
+        (f"curl -H 'X-Api-Key: {A_WORD}' http://127.0.0.1", ASSIGNED),
+        (f'curl -H \\"x-api-key: {A_WORD}\\" http://127.0.0.1', ASSIGNED),
+        (f"Server=db;User Id=app;Password={A_WORD};Pooling=1", ASSIGNED),
+        (f'"Server=db;Pwd={A_WORD}"', ASSIGNED),
         (f"Mcp-Session-Id: {HEXADECIMAL}", SESSION),
         (f"curl -H 'Mcp-Session-Id: {HEXADECIMAL}' http://127.0.0.1", SESSION),
     ],
@@ -52,6 +61,15 @@ def kinds(text: str) -> list[str]:
 def test_values_that_somebody_means(text: str, kind: str) -> None:
     assert kinds(f"first\n{text}\nlast\n") == [kind]
     assert [sighting.kind for sighting in assigned_secrets_in(text)] == [kind]
+    assert kinds(f"first\r\n{text}\r\nlast\r\n") == [kind]
+
+
+@pytest.mark.parametrize(
+    "text", [f"DB_PASSWORD={A_WORD}", f"password: {A_WORD}", f"API_KEY={A_WORD}", f"a=1;Password={A_WORD}"]
+)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r", ""])
+def test_line_ends_of_any_system(text: str, line_end: str) -> None:
+    assert kinds(f"first{line_end or chr(10)}{text}{line_end}") == [ASSIGNED]
 
 
 @pytest.mark.parametrize(
@@ -86,6 +104,13 @@ def test_values_that_somebody_means(text: str, kind: str) -> None:
         "token = get_token2()",
         "token = config.token2",
         "    token=token2,",
+        "connect(PASSWORD=given2)",
+        "connect(HOST, PASSWORD=given2, PORT)",
+        "run -e DB_PASSWORD=password1 img",
+        "run -e DB_PASSWORD=$DB_PASS1 img",
+        "for (;;password=taken2);",
+        "'password: given2'",
+        "f'x-api-key: {given2}'",
         "secret = secrets[secret1]",
         'assert password == "hunter2"',
         '"progressToken": "abc12345x"',

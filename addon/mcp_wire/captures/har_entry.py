@@ -98,6 +98,8 @@ class _Entry:
         self._begun_us, resolution_us = _date(entry.get("startedDateTime"))
         # mitmproxy leaves the fraction out where it is zero.
         self._resolution_us = 1 if self._from_mitmproxy else resolution_us
+        # Some fill up with zeros what they know to the millisecond only.
+        self._exact = self._from_mitmproxy or self._begun_us % 1000 != 0
 
     def exchange(self) -> StoredExchange | None:
         url = self._request.get("url")
@@ -113,10 +115,15 @@ class _Entry:
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         endpoint = endpoint_of(parts.scheme, host, port or _PORTS[parts.scheme], target)
         request = self._request_part(endpoint, target)
-        return StoredExchange(self._identity(), request, tuple(self._parts(request)))
+        return StoredExchange(self._identity(), request, tuple(self._parts(request)), exact=self._exact)
 
     def _identity(self) -> str:
-        """Equal only where everything is, the moment at which it began included: a recording that was written twice."""
+        """Equal only where everything is, the moment at which it began included: a recording that was written twice.
+
+        Within a millisecond, a client can send the same twice: where time is no finer, no two are the same recording.
+        """
+        if not self._exact:
+            return f"entry-{self._offset}"
         text, timings = self._text, self._entry.get("timings")
         if self._from_mitmproxy and isinstance(timings, dict):
             timings = {name: value for name, value in timings.items() if name not in ("connect", "ssl")}

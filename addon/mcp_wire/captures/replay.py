@@ -87,7 +87,8 @@ def _exchanges(capture: Capture, index: Index) -> Iterator[tuple[Microseconds, S
 
 
 def _distinct(capture: Capture, places: Sequence[Place], index: Index) -> Iterator[StoredExchange]:
-    """What began at the same moment. Whoever sends something again does so later, with other times throughout."""
+    """What began at the same moment. Whoever sends something again does so later, with other times throughout, where
+    these are exact."""
     if len(places) == 1:
         yield capture.exchange(places[0])
         return
@@ -101,7 +102,7 @@ def _distinct(capture: Capture, places: Sequence[Place], index: Index) -> Iterat
     told: list[StoredExchange] = []
     for place in latest.values():
         exchange = capture.exchange(place)
-        if any(exchange.parts == one.parts for one in told):
+        if exchange.exact and any(exchange.parts == one.parts for one in told):
             index.note_repeated(place)
             continue
         if len(latest) <= MAX_COMPARED:

@@ -15,13 +15,15 @@ class StoredExchange:
     """One exchange. `parts`: with their times since 1970, in order, beginning with `request`.
 
     `identity` is the same where a capture holds a recording twice, or another state of it. `recognised`: it was taken
-    for MCP when it passed, so that nothing is asked of it now.
+    for MCP when it passed, so that nothing is asked of it now. `exact`: its times are so fine that another one with
+    equal parts is the same recording.
     """
 
     identity: str
     request: RequestPart
     parts: Sequence[tuple[Microseconds, Part]]
     recognised: bool = False
+    exact: bool = True
 
 
 @dataclass(frozen=True, slots=True)

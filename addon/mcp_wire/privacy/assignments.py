@@ -31,7 +31,7 @@ _NAMES: Final = (
 """In lower case: with these the names of secrets end."""
 _PASSWORDS: Final = ("password", "passwd", "passphrase", "pwd")
 _NAME_BEFORE: Final = re.compile(r"[A-Za-z0-9_.-]{0,64}\Z")
-_ENVIRONMENT: Final = re.compile(r"[A-Z0-9_]+_(?:TOKEN|PWD)")
+_ENVIRONMENT: Final = re.compile(r"[A-Z0-9_]+_(?:TOKEN|PWD)|[A-Z0-9_]+PASSWORD")
 _OWN_NAMES: Final = ("pwd", "code_verifier", "codeverifier")
 
 _TYPE: Final = r"(?::[ \t]{0,4}(?:str|string|bytes|Final)(?:\[\w{1,16}\])?[ \t]{0,4}(?==))?"
@@ -40,8 +40,15 @@ _QUOTED: Final = re.compile(r"""[bru]{0,2}(?P<quote>\\{0,4}["'`])(?P<value>[^\r\
 _BARE: Final = re.compile(r"""[^\s"'`\\,;<>(){}\[\]|]{1,512}""")
 _SCHEME: Final = re.compile(r"(?i)(?:bearer|token|apikey|api-key|dpop)[ \t]{1,4}([A-Za-z0-9._~+/-]{8,8192}={0,2})")
 _NEXT_PARAMETER: Final = re.compile(r"&\w{1,64}=")
-_REST: Final = re.compile(r"[ \t]*(?:#|//|$)", re.MULTILINE)
+_REST: Final = re.compile(r"[ \t]*(?:#|//|\r|$)", re.MULTILINE)
 _START: Final = re.compile(r"""[ \t]*(?:export[ \t]+|set[ \t]+|-[ \t]+|\$[ \t]+)?["'`]?""")
+
+_IN_A_COMMAND: Final = re.compile(
+    rf"""(?:^|[\s"'`])[A-Z][A-Z0-9_]*={_BARE.pattern}(?:[\s"'`\\]|\Z)"""
+    rf"""|["'`][Xx]-[A-Za-z-]+:[ ]{_BARE.pattern}["'`\\]"""
+    rf"""|;(?:Password|Pwd)={_BARE.pattern}(?:[;\r\n"'`\\]|\Z)"""
+)
+"""With what stands on either side: a variable of the environment, a header in quotes, a part of a connection string."""
 
 _COOKIES: Final = re.compile(r"""["'\\]{0,4}[ \t]{0,4}:[ \t]{0,4}["'\\]{0,4}([^\r\n\f"'`\\]{3,8192})""")
 _ATTRIBUTES: Final = frozenset({"expires", "max-age", "domain", "path", "samesite", "version", "comment"})
@@ -141,8 +148,9 @@ def _assigned(text: str, at: int, ending: str) -> tuple[bool, int]:
         end = bare.start() + following.start()
     is_code = text[end : end + 1] in ("(", "[", "{")
     alone = _REST.match(text, end) is not None and _begins_line(text, start)
+    alone = alone or _IN_A_COMMAND.fullmatch(text, max(start - 1, 0), end + 1) is not None
     if _IDENTIFIER.fullmatch(value):
-        # By itself in its line, and without the spaces that programs have.
+        # By itself in its line or in a command, and without the spaces that programs have.
         is_plain = alone and bool(joint["gap"]) == (joint[1] == ":")
         return is_plain and not is_code and _is_chosen(value, is_password), end
     return not is_code and _is_chosen(value, is_password and alone), end
