@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcp_wire.rules import rules_of
 from mcp_wire.transcript.document import Document
 from mcp_wire.validation import validate
 from tests.rules.streams import answered, asked, calling, comment, event, primed, progressed
@@ -49,6 +50,26 @@ def resumed(talk: Talk, *chunks: Any, at: float = 31_000, ended: str = "complete
     return talk.get(stream(*chunks, ended=ended), {"Last-Event-ID": "e-0"}, at=at, until=at + 9_000)
 
 
+def asked_back(*, on_get: bool = False, answered_at: float | None = None, method: str = "elicitation/create") -> Talk:
+    """A call that still runs at 60 seconds, while the server asks its client something."""
+    talk, question = begun(), event(asked("s-1", method), at=1_000)
+    if on_get:
+        talk.get(stream(question), at=50, until=60_000)
+    call(*([] if on_get else [question]), ended="open", until=60_000, talk=talk)
+    if answered_at is not None:
+        accepted = {"status": 202, "headers": {}}
+        talk.post(answered("s-1"), accepted, at=answered_at, until=answered_at + 10)
+    return talk
+
+
+def told_to_wait(back_at: float | None) -> Talk:
+    """The server asks for ten seconds' patience; another call goes on meanwhile."""
+    talk = call(primed(retry=10_000), until=2_000).ask("ping", result={}, at=8_000, until=8_010)
+    if back_at is None:
+        return talk.ask("ping", result={}, at=17_000, until=17_010)
+    return resumed(talk, event(answered(5), "e-1"), at=back_at)
+
+
 def modern_call(ended: str = "client_closed") -> Talk:
     return modern().list(at=0, until=1).call(id=5, answer=stream(ended=ended), at=100, until=30_100)
 
@@ -76,6 +97,8 @@ def modern_call(ended: str = "client_closed") -> Talk:
         (cancelled(call().ask("ping", result={}, at=36_000, until=36_001), at=40_000), "violated"),
         (resumed(call(primed()), event(answered(5), "e-1")), "satisfied"),
         (resumed(call(primed()), comment(32_000), ended="client_closed"), "violated"),  # it waited there as well
+        (told_to_wait(12_500), "satisfied"),
+        (told_to_wait(None), "violated"),
         # the server's own ends are judged by others, or ask for a poll
         (call(ended="complete"), "satisfied"),
         (call(ended="server_closed"), "violated"),
@@ -95,6 +118,19 @@ def modern_call(ended: str = "client_closed") -> Talk:
         (call(comment(29_000), ended="open"), "violated"),
         (begun().get(stream(ended="open"), at=100, until=90_000), "satisfied"),
         (cancelled(call(ended="open"), at=20_000), "satisfied"),
+        (begun().ask("tasks/result", {"taskId": "1"}, id=5, answer=stream(), at=1, until=60_000), "satisfied"),
+        (
+            begun().ask(
+                "tasks/result", {"taskId": "1"}, id=5, at=1, until=60_000, answer=stream(ended="client_closed")
+            ),
+            "violated",
+        ),
+        (asked_back(), "satisfied"),
+        (asked_back(method="sampling/createMessage"), "satisfied"),
+        (asked_back(on_get=True), "satisfied"),
+        (asked_back(method="ping"), "violated"),
+        (asked_back(answered_at=55_000), "satisfied"),
+        (asked_back(answered_at=40_000), "violated"),
         # 2026-07-28
         (modern_call(), "violated"),
         (modern_call("open"), "violated"),
@@ -149,11 +185,45 @@ def reasons(talk: Talk) -> tuple[str, ...]:
         (without_a_head("server_closed"), "until the server's side closed the connection."),
         (deleted(call(ended="complete"), at=20_000), "until the server's side ended its stream."),
         (resumed(call(primed()), ended="client_closed"), "for 39.9 s, until the client left"),
+        (call(event(progressed("t", 1)), ": a comment\n\n"), "Its stream brought 1 other message."),
+        (call(primed()), "Its stream was opened and brought no message."),
+        (call(until=-29_800), "had no response, until the client left"),
     ],
 )
 def test_the_note_names_the_request_and_how_long_it_waited(talk: Talk, expected: str) -> None:
     assert message(talk).startswith("The request tools/call with the id 5 had no response")
     assert expected in message(talk)
+
+
+OTHER: Json = {"status": 200, "headers": {"Content-Type": "text/plain"}, "body_text": "no", "ended": "client_closed"}
+
+
+@pytest.mark.parametrize(
+    ("talk", "root", "expected"),
+    [
+        (call(event("{")), "invalid_sse_json", "Its stream brought what is no message, or no whole one."),
+        (call(event("7")), "invalid_sse_jsonrpc", "Its stream brought what is no message, or no whole one."),
+        (call("{}\n\n"), "sse_ignored_line", "Its stream brought what is no message, or no whole one."),
+        (call(event(answered("5"))), "response_id_mismatch", "Its stream brought 1 other message."),
+        (
+            call(event(answered("5")), event("{")),
+            "invalid_sse_json",
+            "Its stream brought 1 other message, and what is no message.",
+        ),
+        (begun().ask(id=5, answer=OTHER), "invalid_response_content_type", "and a body without its response."),
+    ],
+)
+def test_what_came_instead_explains_it(talk: Talk, root: str, expected: str) -> None:
+    report = validate(Document(talk.document()))
+    assert CODE not in {finding.code for finding in report.findings}
+    assert [CODE in finding.consequences for finding in report.findings if finding.code == root] == [True]
+    alone = validate(Document(talk.document()), [rule for rule in rules_of() if rule.code == CODE])
+    [note] = alone.findings
+    assert expected in note.message
+
+
+def test_a_message_that_was_cut_is_not_passed_over() -> None:
+    assert "Its stream brought what is no message, or no whole one." in message(call('data: {"jsonrpc":'))
 
 
 def test_what_a_close_means_depends_on_the_revision() -> None:

@@ -119,6 +119,9 @@ class BoundedTable[Key: Hashable, Value]:
     def values(self) -> Iterator[Value]:
         return iter(self._entries.values())
 
+    def latest(self, count: int) -> Iterator[Value]:
+        return islice(reversed(self._entries.values()), count)
+
     def put(self, key: Key, value: Value, weight: int = 0) -> None:
         """Add or replace; a replaced entry counts as the newest. `weight` is in bytes, roughly."""
         if key in self._entries:

@@ -304,6 +304,8 @@ class Conversation:
         block, stream = event.block, event.exchange.stream
         if block.too_large or (event.reading is not None and event.reading.has("too_deep")):
             self.has_gaps = self.has_unread_streams = event.exchange.has_unread_events = True
+        if not event.messages and block.has_content:
+            event.exchange.has_unreadable_events = True
         if stream is None or not block.complete:
             return
         self.event_ids.take(event, stream)

@@ -94,6 +94,8 @@ class Exchange:
     """Before anything else the event stream gave an id on an event without data, so that it can be resumed."""
     has_unread_events: bool = False
     """Some event was larger or deeper than is read, so that messages of its stream may have been missed."""
+    has_unreadable_events: bool = False
+    """The event stream brought content, whole or cut, that is no message."""
     unproven: list[Event | Message] = field(default_factory=list)
     """What the server sent here before it had shown that it speaks the revision in force (2026-07-28), up to a few."""
     has_lost_unproven: bool = False

@@ -17,14 +17,15 @@ from mcp_wire.wire.observation import Ended, Milliseconds
 MAX_ENDS_WAITING: Final = 64
 """Ends of unanswered requests that wait for an explanation at the same time."""
 EXPLANATION_GRACE_MS: Final = 5_000.0
-"""How long after its end a cancellation or a resumption may follow: longer than one round trip takes."""
+"""How long after its end a cancellation may follow, and after the stream's `retry` a resumption: longer than one round
+trip takes."""
 
 UNANSWERED: Final = Memory("ends of unanswered requests that wait for an explanation", ("request_left_unanswered",))
 
 
 @dataclass(slots=True)
 class UnansweredRequests:
-    """The latest ends of exchanges whose requests had no response, in the order in which they came."""
+    """The latest ends of exchanges whose requests had no response."""
 
     settled: list[Ending] = field(default_factory=list)
     """Ends that, as is certain now, were neither a cancellation nor followed by a resumption."""
@@ -44,8 +45,8 @@ class UnansweredRequests:
             self.settled = [end for end in self._waiting if _is_unexplained(end)]
             self._waiting.clear()
         elif isinstance(fact, Ending | ResponseHead):
-            while self._waiting and _is_overdue(self._waiting[0], now_ms):
-                end = self._waiting.popleft()
+            for end in [end for end in self._waiting if _is_overdue(end, now_ms)]:
+                self._waiting.remove(end)
                 if _is_unexplained(end):
                     self.settled.append(end)
 
@@ -61,7 +62,11 @@ class UnansweredRequests:
 
 
 def _is_overdue(ending: Ending, now_ms: Milliseconds | None) -> bool:
-    return ending.t_ms is not None and now_ms is not None and now_ms - ending.t_ms >= EXPLANATION_GRACE_MS
+    if ending.t_ms is None or now_ms is None:
+        return False
+    stream = ending.exchange.stream
+    retry = stream.retry_ms if stream is not None and stream.cursor is not None else None
+    return now_ms - ending.t_ms >= EXPLANATION_GRACE_MS + (retry or 0)
 
 
 def _is_for_others(ending: Ending) -> bool:

@@ -88,6 +88,11 @@ class Block:
         return tuple(field for field in self.fields if field.kind == "ignored")
 
     @property
+    def has_content(self) -> bool:
+        """Some line holds data, or was meant to."""
+        return any(field.kind == "ignored" or (field.kind == "data" and field.value) for field in self.fields)
+
+    @property
     def has_id(self) -> bool:
         """An id field is there, valid or not, committed or not."""
         return any(field.kind == "id" for field in self.fields)
