@@ -35,7 +35,8 @@ class UnansweredRequests:
     def take(self, fact: Fact, now_ms: Milliseconds | None) -> None:
         """Learn from any fact, once it is linked. Messages of a request come before its head, so that a cancellation is
         known when its head or end is taken."""
-        self.settled = []
+        if self.settled:
+            self.settled = []
         if isinstance(fact, Ending) and not _is_for_others(fact) and _is_unexplained(fact):
             if fact.ended is Ended.OPEN:  # what still runs ends last: nothing more will be learned of it
                 self.settled.append(fact)
